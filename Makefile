@@ -1,0 +1,58 @@
+# Everything a developer runs. `make help` lists it; every target sets up what it needs by itself.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types unit crds lock cluster cluster-down clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(READY): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trainop needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
+	@echo "==> setting up $(VENV) from requirements-dev.lock (a minute or two, once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/pip install --disable-pip-version-check --no-deps --no-build-isolation --quiet --editable .
+	@touch $@
+
+demo: $(READY) ## a TFJob and an MXJob, rendered and driven to the end
+	@$(BIN)/python -m tools.demo
+
+test: lint types ## lint, types and every test, on a real control plane
+	@$(BIN)/python -m tests.cluster fetch
+	@$(BIN)/pytest -n 4 --dist worksteal
+
+check: lint types unit ## the inner loop: lint, types, unit tests; no cluster, under a minute
+
+lint: $(READY)
+	@echo "==> ruff"
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: $(READY)
+	@echo "==> mypy"
+	@$(BIN)/mypy
+
+unit: $(READY)
+	@echo "==> unit tests"
+	@$(BIN)/pytest -q -m "not cluster"
+
+crds: $(READY) ## print crds/ anew from the models
+	@$(BIN)/trainop crds --output-dir crds
+
+cluster: $(READY) ## a real control plane until Ctrl-C; prints the KUBECONFIG to export
+	@$(BIN)/python -m tests.cluster up
+
+cluster-down: $(READY) ## end every control plane that `make cluster` started
+	@$(BIN)/python -m tests.cluster down
+
+lock: $(READY) ## pin the newest versions the ranges in pyproject.toml allow
+	@$(BIN)/uv pip compile pyproject.toml $(LOCK) --extra fast --output-file requirements.lock
+	@$(BIN)/uv pip compile pyproject.toml $(LOCK) --extra fast --group dev --output-file requirements-dev.lock
+LOCK := --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
+
+clean: ## remove what the targets made in this checkout
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

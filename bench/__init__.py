@@ -1,0 +1,1 @@
+"""Measurements; speed belongs here and never into a test."""

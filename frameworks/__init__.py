@@ -1,0 +1,1 @@
+"""The frameworks that come with trainop, one folder each. Installed as `trainop.frameworks`."""

@@ -1,0 +1,37 @@
+"""Tells a person what goes on during work that takes minutes."""
+
+import sys
+from collections.abc import Callable
+
+
+class Progress:
+    """Steps are lines; the seconds since the step began overwrite themselves on a terminal."""
+
+    def __init__(self, write: Callable[[str], object], *, terminal: bool) -> None:
+        self._write = write
+        self._terminal = terminal
+        self.pause: float = 1 if terminal else 15
+        """Seconds between two heartbeats."""
+
+    def step(self, text: str) -> None:
+        self._line(f"==> {text}", end="\n")
+
+    def beat(self, seconds: float) -> None:
+        self._line(f"    ... {seconds:.0f} s", end="" if self._terminal else "\n")
+
+    def done(self, text: str) -> None:
+        self._line(f"    {text}", end="\n")
+
+    def _line(self, text: str, *, end: str) -> None:
+        over_the_heartbeat = "\r\x1b[K" if self._terminal else ""
+        self._write(over_the_heartbeat + text + end)
+
+
+def on_stderr() -> Progress:
+    """The progress of a command at the command line."""
+
+    def write(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    return Progress(write, terminal=sys.stderr.isatty())

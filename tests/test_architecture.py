@@ -1,0 +1,165 @@
+"""The walls of the house. Each test's name is the rule it keeps."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# A room may use itself and what is named here; nothing else of trainop.
+MAY_USE = {
+    "api": set(),
+    "errors": set(),
+    "model": {"api"},
+    "framework": {"api", "model"},
+    "template": set(),
+    "rules": {"framework", "model", "template"},
+    "parse": {"api", "framework", "model", "rules"},
+    "engine": {"api", "framework", "model", "template"},
+    "podschema": set(),
+    "crd": {"api", "framework", "podschema", "rules"},
+    "registry": {"errors", "framework", "model"},
+    "kube": {"api", "engine", "errors", "framework", "model"},
+    "reconcile": {"engine", "framework", "kube", "model", "parse"},
+    "operator": {"engine", "errors", "framework", "kube", "model", "reconcile"},
+    "cli": {"api", "crd", "engine", "errors", "framework", "kube", "model", "operator", "parse", "registry"},
+}
+CORE = ("api", "model", "framework", "template", "rules", "parse", "engine")
+FOR_FRAMEWORKS = {"api", "framework", "model"}
+FORBIDDEN_IN_CORE = {
+    "aiohttp", "asyncio", "kopf", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",
+    "threading", "time", "uuid",
+}  # fmt: skip
+
+
+def python_files(folder: str) -> Iterator[Path]:
+    return (path for path in sorted((ROOT / folder).rglob("*.py")) if "__pycache__" not in path.parts)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every absolute name the file imports, `from a import b` as `a.b`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT / "trainop").parts[0].removesuffix(".py")
+
+
+def rooms_used(path: Path) -> set[str]:
+    names = (name.split(".") for name in imports(path) if name.startswith("trainop."))
+    return {"api" if parts[1] == "__version__" else parts[1] for parts in names if parts[1] != "__version__"}
+
+
+@pytest.mark.parametrize("path", python_files("trainop"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_from_shell_to_core_to_contract_to_data(path: Path) -> None:
+    own = room(path)
+    if own == "__init__":
+        assert rooms_used(path) == set()
+        return
+    assert own in MAY_USE, f"{own} has no place in the picture: add it to MAY_USE and to docs/architecture.md"
+    assert rooms_used(path) <= MAY_USE[own] | {own}
+
+
+@pytest.mark.parametrize("path", python_files("frameworks"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_framework_imports_only_the_contract_the_model_and_the_api(path: Path) -> None:
+    assert rooms_used(path) <= FOR_FRAMEWORKS
+    foreign = {name.split(".")[0] for name in imports(path)}
+    assert not foreign & (FORBIDDEN_IN_CORE | {"frameworks"})
+
+
+def test_nobody_imports_a_framework_by_name() -> None:
+    culprits = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for folder in ("trainop", "frameworks", "tests", "tools", "bench")
+        for path in python_files(folder)
+        for name in imports(path)
+        if name.split(".")[0] == "frameworks" or name.startswith("trainop.frameworks")
+    ]
+    assert culprits == []
+
+
+def test_the_core_has_no_clock_no_randomness_no_io_and_no_log() -> None:
+    files = [path for path in python_files("trainop") if room(path) in CORE]
+    culprits = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in files
+        for name in imports(path)
+        if name.split(".")[0] in FORBIDDEN_IN_CORE
+    ]
+    culprits += [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.attr}"
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("now", "utcnow", "today")
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("datetime", "date")
+    ]
+    calls = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.func.id}"
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("open", "print", "input")
+    ]
+    assert culprits + calls == []
+
+
+def test_only_the_kube_room_and_the_kopf_wiring_know_http() -> None:
+    culprits = [
+        str(path.relative_to(ROOT))
+        for path in python_files("trainop")
+        if room(path) != "kube" and any(name.split(".")[0] == "aiohttp" for name in imports(path))
+    ]
+    assert culprits == []
+    kopf = [path for path in python_files("trainop") if any(n.split(".")[0] == "kopf" for n in imports(path))]
+    assert [str(path.relative_to(ROOT)) for path in kopf] == ["trainop/operator/app.py"]
+
+
+def test_no_file_is_longer_than_four_hundred_lines() -> None:
+    folders = ("trainop", "frameworks", "tests", "tools", "bench")
+    sizes = {path: len(path.read_text().splitlines()) for folder in folders for path in python_files(folder)}
+    assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > 400} == {}
+
+
+def test_every_file_says_in_its_first_line_what_it_is_for() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for folder in ("trainop", "frameworks", "tests", "tools", "bench")
+        for path in python_files(folder)
+        if path.read_text().strip() and ast.get_docstring(ast.parse(path.read_text())) is None
+    ]
+    assert silent == []
+
+
+def test_the_map_in_the_package_names_every_room() -> None:
+    told = ast.get_docstring(ast.parse((ROOT / "trainop" / "__init__.py").read_text())) or ""
+    rooms = {room(path) for path in python_files("trainop")} - {"__init__"}
+    assert {name for name in rooms if f"{name}.py" not in told and f"{name}/" not in told} == set()
+
+
+def test_every_suppression_names_its_rule_and_its_reason() -> None:
+    git = ["git", "ls-files", "*.py"]
+    tracked = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - no input
+    culprits = []
+    for name in tracked.stdout.split():
+        for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
+            for mark in ("# noqa", "# type: ignore"):
+                told = line.partition(mark)[2]
+                if (
+                    told
+                    and mark not in line.partition('"')[2]
+                    and (told[0] not in ":[" or len(told.split()) < 3)
+                ):
+                    culprits.append(f"{name}:{number}")
+    assert culprits == []

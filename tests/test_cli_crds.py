@@ -1,0 +1,129 @@
+"""`trainop` as people meet it first: help, version, mistakes; and the command that prints the CRDs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from trainop import __version__, cli
+from trainop.errors import Conflict, Stuck, TrainopError, Unreachable, Usage
+
+
+def documents(text: str) -> list[dict[str, Any]]:
+    return list(yaml.load_all(text, Loader=yaml.CSafeLoader))  # the other one takes a second for each CRD
+
+
+def trainop(*words: str) -> Result:
+    return CliRunner().invoke(cli.main, words)
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_lists_every_command_with_what_it_does(word: str) -> None:
+    result = trainop(word)
+    assert result.exit_code == 0
+    for name, purpose in cli.COMMANDS.items():
+        assert f"  {name} " in result.output
+        assert purpose in result.output
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_help_with_examples(name: str) -> None:
+    result = trainop(name, "--help")
+    assert result.exit_code == 0
+    assert f"Examples:\n    trainop {name}" in result.output
+
+
+def test_help_imports_no_command_and_comes_at_once() -> None:
+    code = (
+        "import sys; from trainop.cli import main; main(['--help'], standalone_mode=False);"
+        "sys.exit(bool({'pydantic', 'kubernetes', 'kopf', 'yaml'} & set(sys.modules)))"
+    )
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0  # noqa: S603
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.4
+
+
+@pytest.mark.parametrize("words", [["version"], ["--version"]])
+def test_version(words: list[str]) -> None:
+    assert trainop(*words).output == f"trainop {__version__}\n"
+
+
+def test_version_as_json() -> None:
+    assert json.loads(trainop("version", "-o", "json").output) == {"version": __version__}
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    result = trainop("crd")
+    assert result.exit_code == 2
+    assert "No such command 'crd'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Usage("the file\nis empty"), 2),
+        (Unreachable("the cluster does not answer"), 3),
+        (Conflict("changed meanwhile"), 1),
+        (Stuck("no quota"), 1),
+    ],
+)
+def test_an_error_is_one_line_and_an_exit_code(
+    error: TrainopError, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise error
+
+    monkeypatch.setattr("trainop.registry.by_name", broken)
+    result = trainop("crds")
+    assert result.exit_code == code
+    assert result.stderr == f"trainop: {' '.join(str(error).split())}\n"
+    assert result.stdout == ""
+
+
+def test_crds_prints_one_yaml_document_per_kind() -> None:
+    crds = documents(trainop("crds").stdout)
+    assert {"tfjobs.kubeflow.org", "mxjobs.kubeflow.org"} <= {item["metadata"]["name"] for item in crds}
+    assert {item["kind"] for item in crds} == {"CustomResourceDefinition"}
+
+
+def test_crds_prints_only_the_frameworks_asked_for() -> None:
+    (only,) = documents(trainop("crds", "--framework", "mxnet").stdout)
+    assert only["spec"]["names"]["kind"] == "MXJob"
+    two = trainop("crds", "--framework", "mxnet", "--framework", "tensorflow", "-o", "json")
+    assert [item["spec"]["names"]["kind"] for item in json.loads(two.stdout)["items"]] == ["MXJob", "TFJob"]
+
+
+def test_json_and_yaml_say_the_same() -> None:
+    as_json = json.loads(trainop("crds", "-o", "json").stdout)
+    assert as_json["kind"] == "List"
+    assert as_json["items"] == documents(trainop("crds").stdout)
+
+
+def test_crds_names_the_frameworks_there_are_when_asked_for_another() -> None:
+    result = trainop("crds", "--framework", "pytorch")
+    assert result.exit_code == 2
+    assert result.stderr == "trainop: no framework is called pytorch; installed are mxnet, tensorflow\n"
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_crds_writes_a_file_per_kind(tmp_path: Path, output: str) -> None:
+    folder = tmp_path / "new" / "crds"
+    result = trainop("crds", "--framework", "tensorflow", "--output-dir", str(folder), "-o", output)
+    assert result.exit_code == 0
+    (written,) = folder.iterdir()
+    assert written.name == f"kubeflow.org_tfjobs.{output}"
+    (crd,) = documents(written.read_text())
+    assert crd["metadata"]["name"] == "tfjobs.kubeflow.org"
+    assert result.stdout == ""
+    assert result.stderr == f"wrote {written}\n"

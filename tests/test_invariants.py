@@ -1,0 +1,473 @@
+"""What holds for every job, every world and every stored status. RELIABILITY S1-S6; ARCHITECTURE "Invariants".
+
+Each invariant looks at one pass: what was, and the plan made of it. It is tried on passes out of nowhere, where
+nothing needs to make sense, and on each pass of lives, in which a cluster does to pods what clusters do.
+
+The examples are the same in every run, so that a change is red or green by itself and not by luck. To search
+further: TRAINOP_EXAMPLES=20000 pytest tests/test_invariants.py
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.builders import (
+    MX,
+    NAME,
+    NOW,
+    TF,
+    a_job,
+    a_pod,
+    a_service,
+    a_status,
+    a_world,
+    acted,
+    child_name,
+    doing,
+    later,
+    stored,
+)
+from trainop.api.status import JobStatus
+from trainop.engine import indexes
+from trainop.engine.plan import plan
+from trainop.framework import Framework
+from trainop.model import CreatePod, CreateService, DeletePod, DeleteService, Job, Plan, SeenPod, World
+
+WISHED = int(os.environ.get("TRAINOP_EXAMPLES", "0"))
+
+
+def examples(number: int) -> settings:
+    # No deadline: a busy machine is no finding.
+    return settings(max_examples=WISHED or number, derandomize=not WISHED, deadline=None, database=None)
+
+
+class Pass(NamedTuple):
+    framework: Framework[Any]
+    job: Job[Any]
+    world: World
+    answer: Plan
+
+    def members(self) -> Iterator[tuple[str, int, str]]:
+        for role, replica in self.job.replicas.items():
+            yield from ((role, index, child_name(role, index)) for index in range(replica.replicas))
+
+    def record(self) -> set[str]:
+        """Names of the members whose success is stored."""
+        statuses = self.job.status.replica_statuses
+        texts = {role: statuses[role].succeeded_indexes for role in self.job.replicas if role in statuses}
+        return {name for role, i, name in self.members() if i in indexes.parse(texts.get(role, ""), i + 1)}
+
+    def deleted(self) -> list[SeenPod]:
+        pods = {pod.uid: pod for pod in self.world.pods}
+        return [pods[action.uid] for action in self.answer.actions if isinstance(action, DeletePod)]
+
+    def starts_anew(self) -> bool:
+        return self.job.status.is_true("Suspended") and not self.answer.status.is_true("Suspended")
+
+    def waits(self) -> bool:
+        return self.job.policy.suspend or self.job.status.is_true("Suspended")
+
+
+# --- the invariants -------------------------------------------------------------------------------------------
+
+
+def creations_are_of_missing_members(seen: Pass) -> None:
+    """S1: one pod for a role and index; index < replicas. Nothing is made twice."""
+    there = {pod.name for pod in seen.world.pods}, {service.name for service in seen.world.services}
+    known = {name for _, _, name in seen.members()}
+    for kind, taken in zip((CreatePod, CreateService), there, strict=True):
+        made = [action.member.name for action in seen.answer.actions if isinstance(action, kind)]
+        assert len(made) == len(set(made))
+        assert set(made) <= known
+        assert not set(made) & taken
+
+
+def nothing_is_made_for_a_job_that_has_ended_goes_or_waits(seen: Pass) -> None:
+    """S3."""
+    if seen.job.status.finished or seen.job.deleting or not seen.job.policy.ours or seen.waits():
+        assert not [action for action in seen.answer.actions if isinstance(action, CreatePod | CreateService)]
+
+
+def a_member_that_has_succeeded_is_never_made_again(seen: Pass) -> None:
+    made = {action.member.name for action in seen.answer.actions if isinstance(action, CreatePod)}
+    assert not made & seen.record()
+
+
+def a_pod_that_ended_well_is_kept_until_its_success_is_stored(seen: Pass) -> None:
+    """S6; a job that is suspended forgets its successes (DECISIONS "resume")."""
+    members = {name for _, _, name in seen.members()}
+    if not seen.waits() and not seen.job.status.finished:
+        lost = {pod.name for pod in seen.deleted() if pod.phase == "Succeeded"} & members
+        assert lost <= seen.record()
+
+
+def strangers_are_left_alone(seen: Pass) -> None:
+    """S2; SECURITY "tampered label". And nothing is deleted that is on its way out."""
+    children = {child.uid: child for child in (*seen.world.pods, *seen.world.services)}
+    for action in seen.answer.actions:
+        if isinstance(action, DeletePod | DeleteService):
+            child = children[action.uid]
+            assert child.name == action.name
+            assert not child.deleting
+            assert not child.uid.startswith("stranger")
+
+
+def the_verdict_comes_before_destruction(seen: Pass) -> None:
+    """RELIABILITY 1: the pass that sets a terminal condition does nothing else."""
+    if seen.answer.status.finished and not seen.job.status.finished:
+        assert seen.answer.actions == ()
+
+
+def a_restart_is_counted_first_and_done_later(seen: Pass) -> None:
+    before, after = seen.job.status, seen.answer.status
+    if after.restart_count > before.restart_count:
+        raised = {uid for uid, n in after.restarts_counted.items() if n > before.restarts_counted.get(uid, 0)}
+        failed = {pod.uid for pod in seen.deleted() if pod.phase == "Failed" and not taken_by_cluster(pod)}
+        assert not failed & raised
+
+
+def the_count_of_restarts_never_falls(seen: Pass) -> None:
+    """S5."""
+    if not seen.starts_anew():
+        assert seen.answer.status.restart_count >= seen.job.status.restart_count
+
+
+def the_verdict_is_one_and_stays(seen: Pass) -> None:
+    """S4. An older operator may have left both (kubeflow-v1 T6)."""
+    before, after = seen.job.status, seen.answer.status
+    if before.finished:
+        assert after.conditions == before.conditions
+        assert after.completion_time == before.completion_time
+    else:
+        assert not (after.is_true("Succeeded") and after.is_true("Failed"))
+
+
+def times_are_written_once(seen: Pass) -> None:
+    """S4."""
+    before, after = seen.job.status, seen.answer.status
+    if before.start_time and not seen.starts_anew():
+        assert after.start_time == before.start_time
+    if before.completion_time:
+        assert after.completion_time == before.completion_time
+    assert not after.finished or before.finished or after.completion_time
+    for condition in after.conditions:
+        old = before.condition(condition.type)
+        if old and old.status == condition.status:
+            assert condition.last_transition_time == old.last_transition_time
+
+
+def counters_fit_the_replicas(seen: Pass) -> None:
+    """S5, whenever they are counted anew."""
+    after = seen.answer.status
+    if not seen.job.status.finished and not seen.waits() and seen.job.policy.ours and not seen.job.deleting:
+        for role, replica in seen.job.replicas.items():
+            counts = after.replica_statuses[role]
+            numbers = counts.active, counts.succeeded, counts.failed
+            assert min(numbers) >= 0
+            assert sum(numbers) <= replica.replicas
+            assert len(indexes.parse(counts.succeeded_indexes, replica.replicas)) == counts.succeeded
+
+
+INVARIANTS: list[Callable[[Pass], None]] = [
+    creations_are_of_missing_members,
+    nothing_is_made_for_a_job_that_has_ended_goes_or_waits,
+    a_member_that_has_succeeded_is_never_made_again,
+    a_pod_that_ended_well_is_kept_until_its_success_is_stored,
+    strangers_are_left_alone,
+    the_verdict_comes_before_destruction,
+    a_restart_is_counted_first_and_done_later,
+    the_count_of_restarts_never_falls,
+    the_verdict_is_one_and_stays,
+    times_are_written_once,
+    counters_fit_the_replicas,
+]
+
+
+def taken_by_cluster(pod: SeenPod) -> bool:
+    return pod.disrupted or pod.reason == "Evicted"
+
+
+# --- jobs, worlds and statuses out of nowhere -----------------------------------------------------------------
+
+CASTS = [
+    (TF, "Chief", ("PS", "Worker", "Evaluator")),
+    (TF, "Master", ("PS", "Worker")),
+    (TF, "Worker", ("PS", "Evaluator")),
+    (MX, "Scheduler", ("Server", "Worker")),
+    (MX, "Worker", ("Server",)),
+    (MX, "Tuner", ("TunerTracker", "TunerServer")),
+]
+"""The framework, the role that decides, and who else may be there."""
+RESTARTS = st.sampled_from(["Always", "OnFailure", "Never", "ExitCode"])
+CODES = st.sampled_from([None, 0, 1, 127, 128, 130, 137, 139, 143])
+POLICIES = st.fixed_dictionaries(
+    {"cleanPodPolicy": st.sampled_from(["Running", "All", "None"])},
+    optional={
+        "backoffLimit": st.sampled_from([0, 1, 3]),
+        "activeDeadlineSeconds": st.sampled_from([1, 60]),
+        "ttlSecondsAfterFinished": st.sampled_from([0, 60]),
+        "suspend": st.booleans(),
+    },
+)
+DYNAMIC = st.fixed_dictionaries(
+    {},
+    optional={
+        "enableDynamicWorker": st.booleans(),
+        "successPolicy": st.sampled_from(["", "AllWorkers"]),
+    },
+)
+HISTORIES = st.sampled_from(
+    [
+        *((), ("Created",), ("Created", "Running"), ("Created", "Restarting"), ("Created", "Suspended")),
+        *(("Created", "!Suspended", "Running"), ("Created", "!Running", "Suspended"), ("Blocked", "Running")),
+        *(("Created", "!Running", "Succeeded"), ("Created", "Failed"), ("Succeeded", "Failed")),
+    ]
+)
+MEMORIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "active": st.integers(0, 9),
+        "succeeded": st.integers(0, 9),
+        "succeeded_indexes": st.sampled_from(["0", "0-2", "1,3", "7", "-1", "1e3", "2-0", "0-999999999"]),
+    },
+)
+STRANGERS = [
+    a_pod("Worker", 0, name=f"{NAME}-worker--1", index_label="-1", uid="stranger-1"),
+    a_pod("Worker", 0, name=f"{NAME}-worker-1000000000", index_label="1000000000", uid="stranger-2"),
+    a_pod("Worker", 0, "Failed", code=1, name=f"{NAME}-worker-1e3", index_label="1e3", uid="stranger-3"),
+    a_pod("Worker", 0, name="other-worker-0", uid="stranger-4"),
+    a_pod("Worker", 9, index_label="", uid="stranger-5"),
+    a_pod("Cook", 0, uid="stranger-6"),
+    a_service("Worker", 0, name=f"{NAME}-worker--1", index_label="-1", uid="stranger-7"),
+    a_service("Cook", 0, uid="stranger-8"),
+]
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> tuple[Framework[Any], dict[str, Any]]:
+    """A framework, and a job of it in the words of `a_job`."""
+    framework, decider, others = draw(st.sampled_from(CASTS))
+    numbers = {decider: draw(st.integers(1, 4))}
+    numbers |= {role: n for role in others if (n := draw(st.sampled_from([None, 0, 1, 2, 4]))) is not None}
+    words: dict[str, Any] = {r: {"replicas": n, "restartPolicy": draw(RESTARTS)} for r, n in numbers.items()}
+    words["policy"] = draw(POLICIES)
+    if framework is TF:
+        words["spec"] = draw(DYNAMIC)
+    return framework, words
+
+
+def pods_of(framework: Framework[Any]) -> st.SearchStrategy[SeenPod]:
+    return st.builds(
+        a_pod,
+        st.sampled_from([role.name for role in framework.roles]),
+        st.integers(0, 5),
+        st.sampled_from(["Pending", "Running", "Succeeded", "Failed", "Failed", "Unknown"]),
+        code=CODES,
+        container=st.just(framework.container),
+        deleting=st.sampled_from([False, False, True]),
+        disrupted=st.sampled_from([False, False, True]),
+        restarts=st.sampled_from([0, 0, 1, 3]),
+        reason=st.sampled_from(["", "", "Evicted"]),
+    )
+
+
+@st.composite
+def statuses(draw: st.DrawFn, framework: Framework[Any], pods: list[SeenPod]) -> JobStatus:
+    roles = [role.name for role in framework.roles]
+    counted = {pod.uid: draw(st.integers(0, 4)) for pod in pods[:2]}
+    return a_status(
+        *draw(HISTORIES),
+        replica_statuses=draw(st.dictionaries(st.sampled_from(roles), MEMORIES, max_size=3)),
+        start_time=draw(st.sampled_from([None, NOW, later(-30), later(-3600)])),
+        completion_time=draw(st.sampled_from([None, None, NOW, later(-60)])),
+        restart_count=draw(st.integers(0, 4)),
+        restarts_counted=counted,
+    )
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> tuple[Framework[Any], Job[Any], World]:
+    framework, words = draw(jobs())
+    pods = draw(st.lists(pods_of(framework), max_size=7, unique_by=lambda pod: pod.name))
+    services = [a_service(pod.role_label, int(pod.index_label)) for pod in draw(st.permutations(pods))[:5]]
+    strangers = draw(st.lists(st.sampled_from(STRANGERS), max_size=3, unique_by=lambda child: child.uid))
+    job = a_job(framework, **words, status=draw(statuses(framework, pods)))
+    assert not job.problems, job.problems
+    if draw(st.integers(0, 9)) == 0:
+        job = replace(job, deleting=True)
+    return framework, job, a_world(*pods, *services, *strangers)
+
+
+@pytest.mark.parametrize("invariant", INVARIANTS)
+def test_on_a_pass_out_of_nowhere(invariant: Callable[[Pass], None]) -> None:
+    @examples(60)
+    @given(scenes())
+    def holds(scene: tuple[Framework[Any], Job[Any], World]) -> None:
+        invariant(Pass(*scene, plan(*scene)))
+
+    holds()
+
+
+@examples(80)
+@given(scenes())
+def test_a_plan_is_a_function_of_what_it_is_given(scene: tuple[Framework[Any], Job[Any], World]) -> None:
+    """Total: it never raises. Pure: the same again for the same, and what it was given is as it was."""
+    before = repr(scene)
+    assert plan(*scene) == plan(*scene)
+    assert repr(scene) == before
+
+
+@examples(80)
+@given(scenes(), st.booleans())
+def test_plans_converge(scene: tuple[Framework[Any], Job[Any], World], graceful: bool) -> None:
+    """When nobody else does anything there is soon nothing left to do. The longest way has four steps: count a
+    restart, find the limit reached, clean up, see that nothing runs any more."""
+    framework, job, world = scene
+    for _ in range(4):
+        answer = plan(framework, job, world)
+        world, job = acted(job, world, answer.actions, graceful=graceful), stored(job, answer.status)
+        if "-job" in doing(answer):
+            return
+    last = plan(framework, job, world)
+    assert (doing(last), last.events) == ([], ())
+    assert last.status == job.status
+
+
+# --- lives ----------------------------------------------------------------------------------------------------
+
+MOVES = st.tuples(
+    st.sampled_from(
+        [
+            *("run", "run", "succeed", "fail", "fail", "evict", "bounce", "delete", "vanish", "vanish"),
+            *("wait", "suspend", "resume", "scale", "crash", "idle"),
+        ]
+    ),
+    st.integers(0, 11),
+    CODES,
+)
+Move = tuple[str, int, int | None]
+
+
+class Cluster:
+    """A job, its world, and everything that may happen to them."""
+
+    def __init__(self, framework: Framework[Any], job: Job[Any]) -> None:
+        self.framework, self.job, self.world = framework, job, a_world(*STRANGERS)
+        self.happened = 0
+        """Restarts since the job began, counted or not."""
+
+    def step(self, *, crash_after: int | None = None) -> None:
+        """One pass of the operator, which may die after so many actions, before it has stored the status."""
+        answer = plan(self.framework, self.job, self.world)
+        seen = Pass(self.framework, self.job, self.world, answer)
+        for invariant in INVARIANTS:
+            invariant(seen)
+        self.world = acted(self.job, self.world, answer.actions[:crash_after], graceful=True)
+        if crash_after is None:
+            self.job = stored(self.job, answer.status)
+            if seen.starts_anew():
+                self.happened = 0
+        names = [pod.name for pod in self.world.pods]
+        assert len(names) == len(set(names))
+        assert self.job.status.restart_count <= self.happened
+
+    def move(self, move: Move) -> None:
+        what, pick, code = move
+        pods = [pod for pod in self.world.pods if not pod.uid.startswith("stranger")]
+        pod = pods[pick % len(pods)] if pods else None
+        match what:
+            case "wait":
+                self.world = replace(self.world, now=self.world.now + timedelta(seconds=10 * pick))
+            case "suspend" | "resume":
+                self.edit(policy=self.job.policy.model_copy(update={"suspend": what == "suspend"}))
+            case "scale":
+                self.scale(list(self.job.replicas)[pick % len(self.job.replicas)], pick % 5)
+            case "vanish" if pod and pod.deleting:
+                self.put(pod, None)
+            case "delete" if pod:
+                self.put(pod, replace(pod, deleting=True))
+            case _ if pod and not pod.ended:
+                self.kubelet(pod, what, code)
+
+    def kubelet(self, pod: SeenPod, what: str, code: int | None) -> None:
+        own = a_pod("", 0, code=code, container=self.framework.container).containers
+        match what:
+            case "run":
+                self.put(pod, replace(pod, phase="Running"))
+            case "succeed":
+                done = a_pod("", 0, code=0, container=self.framework.container).containers
+                self.put(pod, replace(pod, phase="Succeeded", containers=done))
+            case "fail":
+                self.happened += 1
+                self.put(pod, replace(pod, phase="Failed", containers=own))
+            case "evict":
+                self.put(pod, replace(pod, phase="Failed", reason="Evicted"))
+            case "bounce":
+                self.happened += 1
+                self.put(pod, replace(pod, restarts=pod.restarts + 1))
+
+    def put(self, old: SeenPod, new: SeenPod | None) -> None:
+        pods = ((new if pod is old else pod) for pod in self.world.pods)
+        self.world = replace(self.world, pods=tuple(pod for pod in pods if pod))
+
+    def edit(self, **changes: Any) -> None:
+        self.job = replace(self.job, generation=self.job.generation + 1, **changes)
+
+    def scale(self, role: str, number: int) -> None:
+        if number or role not in self.framework.deciding(self.job.replicas):  # else the API server refuses
+            replica = self.job.replicas[role].model_copy(update={"replicas": number})
+            self.edit(replicas={**self.job.replicas, role: replica})
+
+    def live(self, moves: list[Move]) -> None:
+        self.step()
+        for move in moves:
+            self.move(move)
+            self.step(crash_after=move[1] if move[0] == "crash" else None)
+
+    def run_to_the_end(self) -> None:
+        """From now on all goes well."""
+        self.edit(policy=self.job.policy.model_copy(update={"suspend": False}))
+        for _ in range(30):
+            if self.job.status.finished:
+                return
+            for pod in self.world.pods:
+                if pod.uid.startswith("stranger"):
+                    continue
+                if pod.deleting:
+                    self.put(pod, None)
+                elif not pod.ended:
+                    self.kubelet(pod, "succeed" if pod.phase == "Running" else "run", None)
+            self.step()
+
+
+@examples(120)
+@given(jobs(), st.lists(MOVES, max_size=25))
+def test_lives(made: tuple[Framework[Any], dict[str, Any]], moves: list[Move]) -> None:
+    """Every invariant on each pass, whatever happens, also when the operator dies between any two writes."""
+    framework, words = made
+    Cluster(framework, a_job(framework, **words)).live(moves)
+
+
+@examples(120)
+@given(jobs(), st.lists(MOVES, max_size=15))
+def test_every_life_ends(made: tuple[Framework[Any], dict[str, Any]], moves: list[Move]) -> None:
+    """With all members well in the end: in success, unless a limit or a failure for good came before."""
+    framework, words = made
+    cluster = Cluster(framework, a_job(framework, **words))
+    cluster.live(moves)
+    policy = cluster.job.policy
+    limited = policy.backoff_limit is not None or policy.active_deadline_seconds is not None
+    doomed = cluster.job.status.finished or any(
+        pod.phase == "Failed" for pod in cluster.world.pods[len(STRANGERS) :]
+    )
+    cluster.run_to_the_end()
+    assert cluster.job.status.finished
+    assert limited or doomed or cluster.job.status.is_true("Succeeded")

@@ -1,0 +1,23 @@
+"""One operator for distributed training jobs. The rooms of the house, and who may walk where:
+
+    operator/     kopf wiring, work queue: turns a watch event into a key       (shell)
+    cli/          what people type                                              (shell)
+    reconcile.py  one pass over one job: parse, observe, plan, act, report      (shell; read this first)
+    kube/         the only room that talks to Kubernetes                        (shell)
+    registry.py   the installed frameworks, found by entry point                (shell)
+    engine/       what should happen next: pure functions, one policy a file    (core)
+    parse.py      what a user wrote, as a Job; every mistake with its path      (core)
+    rules.py      what must hold between fields, in Python and in CEL at once   (core)
+    template.py   looking into a user's pod template                            (core)
+    crd.py        a framework as a CustomResourceDefinition                     (core)
+    podschema.py  the schema of a pod template, for crd.py                      (core)
+    framework.py  the contract a framework folder fills in                      (contract)
+    model.py      the nouns: Job, Member, Topology, World, Action, Plan         (data)
+    api/          the fields users write and read                               (data)
+    errors.py     the error tree                                                (data)
+
+Imports go from shell to core to contract to data, never back, and nobody imports a framework by
+name. tests/test_architecture.py holds the walls up.
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,24 @@
+"""How every model of the API behaves: camelCase outside, snake_case inside, frozen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+
+class ApiModel(BaseModel):
+    # Unknown fields are ignored: in a rolling update the CRD may be newer than the operator.
+    # `trainop validate` and `render` read files with extra="forbid" instead.
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, frozen=True, extra="ignore"
+    )
+
+
+def rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+Time = Annotated[datetime, PlainSerializer(rfc3339, return_type=str, when_used="always")]

@@ -1,0 +1,64 @@
+"""What people type: the command `trainop`. Each subcommand is a module here, imported when asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from trainop import __version__
+from trainop.errors import TrainopError, Unreachable, Usage
+
+COMMANDS = {
+    "crds": "Print the CustomResourceDefinitions, or write them to files.",
+    "operator": "Run the operator, in a cluster or outside of one.",
+    "version": "Print the version.",
+}
+"""To add one: its name and what it does, here; and the click command `command` in trainop/cli/NAME.py."""
+
+
+class Commands(click.Group):
+    """Shows its help without importing anything, and ends with one line when it cannot go on."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TrainopError as error:
+            click.echo(f"trainop: {' '.join(str(error).split())}", err=True)
+            ctx.exit(exit_code(error))
+
+
+def exit_code(error: TrainopError) -> int:
+    """2: a person has to change something; 3: the cluster does not answer; 1: everything else."""
+    match error:
+        case Usage():
+            return 2
+        case Unreachable():
+            return 3
+    return 1
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="trainop", message="%(prog)s %(version)s")
+def main() -> None:
+    """Distributed training jobs on Kubernetes: TFJob, MXJob and whatever framework is installed.
+
+    \b
+    Examples:
+      trainop crds | kubectl apply -f -
+      trainop COMMAND --help
+    """

@@ -1,0 +1,154 @@
+"""A framework as a CustomResourceDefinition: its models' JSON schema in the shape the API server asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from trainop import rules
+from trainop.api.spec import POD_TEMPLATE
+from trainop.api.status import JobStatus
+from trainop.framework import Framework
+from trainop.podschema import Schema, pod_template_schema
+
+# Everything else has its default in memory only, as in v1: a stored spec says what its user wrote.
+_STORED_DEFAULTS = frozenset({"suspend"})
+
+# Every other integer is int32.
+_INT64_FIELDS = frozenset({"activeDeadlineSeconds", "observedGeneration"})
+
+# What a structural schema does not have, or says in its own way; see _parts.
+_JSON_ONLY = frozenset(
+    {"$defs", "additionalProperties", "const", "default", "items", "properties", "title", POD_TEMPLATE}
+)
+
+# The old operator may have written it, and what is stored must stay valid.
+_LABEL_SELECTOR: Schema = {
+    "description": "Deprecated: read `selector`.",
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
+}
+
+# Declared only because a rule's fieldPath must name a declared field.
+_METADATA: Schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+_COLUMNS = [
+    {"name": "State", "type": "string", "jsonPath": ".status.conditions[-1:].type"},
+    {"name": "Progress", "type": "string", "jsonPath": ".status.progress"},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    {"name": "Restarts", "type": "integer", "jsonPath": ".status.restartCount", "priority": 1},
+    {"name": "Message", "type": "string", "jsonPath": ".status.conditions[-1:].message", "priority": 1},
+]
+
+
+def crd(framework: Framework[Any]) -> dict[str, Any]:
+    """The same for the same models on every call, and the caller's own to change."""
+    names: dict[str, Any] = {
+        "kind": framework.kind,
+        "listKind": f"{framework.kind}List",
+        "plural": framework.plural,
+        "singular": framework.kind.lower(),
+    }
+    if framework.short_names:
+        names["shortNames"] = list(framework.short_names)
+    version = {
+        "name": framework.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": _job(framework)},
+        "subresources": {"status": {}, **_scale(framework)},
+        "additionalPrinterColumns": deepcopy(_COLUMNS),
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{framework.plural}.{framework.group}"},
+        "spec": {"group": framework.group, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def _job(framework: Framework[Any]) -> Schema:
+    spec = _model(framework.spec.model_json_schema(by_alias=True))
+    status = _model(JobStatus.model_json_schema(by_alias=True))
+    status["description"] = "What the operator has seen and done."
+    schema: Schema = {
+        "description": spec.setdefault("description", f"A {framework.kind}."),
+        "type": "object",
+        "properties": {"metadata": deepcopy(_METADATA), "spec": spec, "status": status},
+        "required": ["spec"],
+    }
+    _at(schema, f"spec.{framework.replicas_field}")["maxProperties"] = len(framework.roles)
+    _at(schema, "status.replicaStatuses.*")["properties"]["labelSelector"] = deepcopy(_LABEL_SELECTOR)
+    for path, validations in rules.validations(framework).items():
+        _at(schema, path)["x-kubernetes-validations"] = validations
+    return schema
+
+
+def _scale(framework: Framework[Any]) -> Schema:
+    """What `kubectl scale` and autoscalers use. Only for jobs that spell the role and its replicas out."""
+    if not any(role.name == "Worker" for role in framework.roles):
+        return {}
+    status = ".status.replicaStatuses.Worker"
+    scale = {
+        "specReplicasPath": f".spec.{framework.replicas_field}.Worker.replicas",
+        "statusReplicasPath": f"{status}.active",
+        "labelSelectorPath": f"{status}.selector",
+    }
+    return {"scale": scale}
+
+
+def _at(schema: Schema, path: str) -> Schema:
+    """The schema at `spec.field.*.field`, where `*` is each value of a map or list."""
+    for step in filter(None, path.split(".")):
+        if step == "*":
+            schema = schema.get("items") or schema["additionalProperties"]
+        else:
+            schema = schema["properties"][step]
+    return schema
+
+
+def _model(source: Schema) -> Schema:
+    return _structural("", source, source.get("$defs", {}))
+
+
+def _structural(field: str, source: Schema, models: dict[str, Schema]) -> Schema:
+    """What pydantic says about a field, with all below it in place: no references, no null, no titles."""
+    match source:
+        case {"anyOf": [optional, {"type": "null"}], **about}:
+            return _structural(field, {**optional, **about}, models)
+        case {"$ref": str(reference), **about}:
+            return _structural(field, {**models[reference.rpartition("/")[2]], **about}, models)
+        case {"anyOf": [{"type": "integer"}, {"type": "string"} as text], **about}:
+            either: Schema = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+            pattern = {"pattern": text["pattern"]} if "pattern" in text else {}
+            return {**_shared(about), **pattern, **either, "x-kubernetes-int-or-string": True}
+        case {"type": str(kind)}:
+            return {**_shared(source), **_parts(field, kind, source, models)}
+        case _ if POD_TEMPLATE in source:
+            return {**pod_template_schema(), **_shared(source)}
+    raise TypeError(f"a CRD has no way to say what the field {field!r} may be: {source}")
+
+
+def _parts(field: str, kind: str, source: Schema, models: dict[str, Schema]) -> Schema:
+    parts: Schema = {}
+    if kind == "integer":
+        parts["format"] = "int64" if field in _INT64_FIELDS else "int32"
+    if field in _STORED_DEFAULTS:
+        parts["default"] = source["default"]
+    if "const" in source:
+        parts["enum"] = [source["const"]]
+    if "properties" in source:
+        parts["properties"] = {
+            name: _structural(name, value, models) for name, value in source["properties"].items()
+        }
+    for below in ("items", "additionalProperties"):
+        if isinstance(source.get(below), dict):
+            parts[below] = _structural(field, source[below], models)
+    if source.get("additionalProperties") is True:
+        parts["x-kubernetes-preserve-unknown-fields"] = True
+    return parts
+
+
+def _shared(source: Mapping[Any, Any]) -> Schema:
+    return {word: deepcopy(value) for word, value in source.items() if word not in _JSON_ONLY}

@@ -1,0 +1,67 @@
+"""Every label, annotation, reason and sentence that users, dashboards and SDKs may look for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainop.framework import Framework
+from trainop.model import Job, Member
+
+# --- labels of pods and services: the Python SDK and users' selectors depend on them ------------------------
+OPERATOR_NAME = "training.kubeflow.org/operator-name"
+JOB_NAME = "training.kubeflow.org/job-name"
+REPLICA_TYPE = "training.kubeflow.org/replica-type"
+REPLICA_INDEX = "training.kubeflow.org/replica-index"
+JOB_ROLE = "training.kubeflow.org/job-role"
+JOB_ROLE_MASTER = "master"
+
+# --- reasons of events about children; those about the job start with its kind, see `reason` ----------------
+CREATED_POD = "SuccessfulCreatePod"
+CREATED_SERVICE = "SuccessfulCreateService"
+DELETED_POD = "SuccessfulDeletePod"
+DELETED_SERVICE = "SuccessfulDeleteService"
+DELETED_JOB = "SuccessfulDeleteJob"
+FAILED_CREATE_POD = "FailedCreatePod"
+FAILED_CREATE_SERVICE = "FailedCreateService"
+EXITED = "ExitedWithCode"
+RESTART_POLICY_OVERWRITTEN = "SettedPodTemplateRestartPolicy"
+ENV_OVERWRITTEN = "OverwroteEnvironment"
+
+# --- sentences that are the same for every framework; the others are in framework.Wording -------------------
+IS_CREATED = "{kind} {name} is created."
+IS_SUSPENDED = "{kind} {name} is suspended."
+IS_RESUMED = "{kind} {name} is resumed."
+IS_RESTARTING = "job {name} is restarting because {role} replica(s) failed."
+OVER_BACKOFF = "Job {name} has failed because it has reached the specified backoff limit"
+OVER_DEADLINE = "Job {name} has failed because it was active longer than specified deadline"
+IS_INVALID = "{kind} failed validation because {problems}"
+POD_EXITED = "Pod: {namespace}.{pod} exited with code {code}"
+RESTART_POLICY_SENTENCE = (
+    "Restart policy in pod template will be overwritten by restart policy in replica spec"
+)
+ENV_SENTENCE = (
+    "{names} in container {container} of {role} is set by the operator; "
+    "the value in the pod template is not used"
+)
+NOT_BLOCKED = "Nothing keeps the operator from making progress."
+
+
+def reason(framework: Framework[Any], what: str) -> str:
+    """`TFJobRunning` and its sisters."""
+    return f"{framework.kind}{what}"
+
+
+def say(sentence: str, framework: Framework[Any], job: Job[Any], **more: object) -> str:
+    return sentence.format(kind=framework.kind, namespace=job.namespace, name=job.name, **more)
+
+
+def of_role(framework: Framework[Any], job: Job[Any], role: str) -> dict[str, str]:
+    return {OPERATOR_NAME: framework.controller, JOB_NAME: job.name, REPLICA_TYPE: role.lower()}
+
+
+def of_member(framework: Framework[Any], job: Job[Any], member: Member) -> dict[str, str]:
+    return of_role(framework, job, member.role) | {REPLICA_INDEX: str(member.index)}
+
+
+def selector(framework: Framework[Any], job: Job[Any], role: str) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted(of_role(framework, job, role).items()))

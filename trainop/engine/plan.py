@@ -1,0 +1,242 @@
+"""What should happen next to a job: the questions, in order. The first that has an answer ends the pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from trainop.api.status import ConditionType, JobStatus
+from trainop.engine import cleanup, conditions, deadline, labels, pods, restart, roster, suspend
+from trainop.engine import status as counters
+from trainop.engine.roster import Place, Roster, State
+from trainop.engine.topology import topology
+from trainop.framework import Framework
+from trainop.model import (
+    Action,
+    CreatePod,
+    CreateService,
+    DeleteJob,
+    DeletePod,
+    Event,
+    Failed,
+    Job,
+    Plan,
+    Succeeded,
+    Topology,
+    Undecided,
+    World,
+)
+
+
+class Scene(Struct, frozen=True):
+    """All that the questions look at."""
+
+    framework: Framework[Any]
+    job: Job[Any]
+    world: World
+    topology: Topology
+    roster: Roster
+
+
+def plan(framework: Framework[Any], job: Job[Any], world: World, cluster_domain: str = "") -> Plan:
+    if not job.policy.ours or job.deleting:
+        return Plan(status=job.status)
+    started = replace(job, status=_started(framework, job, world))
+    members = topology(framework, job, cluster_domain)
+    scene = Scene(framework, started, world, members, roster.call(framework, started, members, world))
+    for question in (_finished, _invalid, _suspended, _resumed, _decided, _out_of_limits):
+        answer = question(scene)
+        if answer is not None:
+            return answer
+    return _under_way(scene)
+
+
+def _finished(scene: Scene) -> Plan | None:
+    """The verdict is on record: clean up after it, and delete the job when its time is over."""
+    job = scene.job
+    if not job.status.finished:
+        return None
+    left = deadline.ttl_left(job, scene.world.now)
+    if left == 0:
+        return Plan(status=job.status, actions=(DeleteJob(),))
+    actions = tuple(cleanup.after_end(job, scene.roster))
+    return Plan(status=counters.after_end(job.status, scene.roster), actions=actions, wake_after=left)
+
+
+def _invalid(scene: Scene) -> Plan | None:
+    if not scene.job.problems:
+        return None
+    problems = "; ".join(map(str, scene.job.problems))
+    message = labels.say(labels.IS_INVALID, scene.framework, scene.job, problems=problems)
+    return _end(scene, scene.job.status, ConditionType.FAILED, "FailedValidation", message, "Warning")
+
+
+def _suspended(scene: Scene) -> Plan | None:
+    job = scene.job
+    if not job.policy.suspend:
+        return None
+    status = suspend.suspended(scene.framework, job, counters.idle(job, job.status), scene.world.now)
+    told = (
+        ()
+        if job.status.is_true(ConditionType.SUSPENDED)
+        else (_news(scene, "Suspended", labels.IS_SUSPENDED),)
+    )
+    return Plan(status=status, actions=tuple(suspend.take_away(scene.roster)), events=told)
+
+
+def _resumed(scene: Scene) -> Plan | None:
+    """The job begins anew when the last pod of the time before is gone: none can be taken for a new one."""
+    job = scene.job
+    if not job.status.is_true(ConditionType.SUSPENDED):
+        return None
+    if any(scene.roster.pods()):
+        return Plan(status=job.status, actions=tuple(suspend.take_away(scene.roster)))
+    status = suspend.resumed(scene.framework, job, job.status, scene.world.now)
+    return Plan(status=status, events=(_news(scene, "Resumed", labels.IS_RESUMED),))
+
+
+def _decided(scene: Scene) -> Plan | None:
+    """Success of the deciding role first, then failure. Nothing is deleted before the verdict is stored."""
+    framework, job = scene.framework, scene.job
+    status = _observed(scene)
+    match framework.outcome(job, roster.tally(framework, job, scene.roster)):
+        case Undecided():
+            return None
+        case Succeeded():
+            message = labels.say(framework.wording.succeeded, framework, job)
+            ended = _end(scene, status, ConditionType.SUCCEEDED, "Succeeded", message)
+        case Failed(role, count):
+            message = labels.say(framework.wording.failed, framework, job, role=role, count=count)
+            ended = _end(scene, status, ConditionType.FAILED, "Failed", message)
+    return replace(ended, events=(*_exits(scene, State.SUCCEEDED, State.FAILED), *ended.events))
+
+
+def _out_of_limits(scene: Scene) -> Plan | None:
+    job = scene.job
+    if restart.over_limit(job.status, job.policy.backoff_limit):
+        sentence = labels.OVER_BACKOFF
+    elif deadline.active_left(job, job.status, scene.world.now) == 0:
+        sentence = labels.OVER_DEADLINE
+    else:
+        return None
+    message = labels.say(sentence, scene.framework, job)
+    return _end(scene, _observed(scene), ConditionType.FAILED, "Failed", message)
+
+
+def _under_way(scene: Scene) -> Plan:
+    """Restart what failed, make what is missing, remove what is surplus."""
+    counted = restart.count(_observed(scene), _tries(scene))
+    news = counted.restart_count > scene.job.status.restart_count
+    actions = [action for place in scene.roster.places for action in _tend(scene, place, hold_retries=news)]
+    actions += [action for place in reversed(scene.roster.surplus) for action in cleanup.delete(place)]
+    events = [*_warnings(scene, actions), *_exits(scene, State.SUCCEEDED)]
+    if news:
+        events += [*_exits(scene, State.RETRY), *_restarts(scene)]
+    return Plan(
+        status=_running_or_restarting(scene, counted),
+        actions=tuple(actions),
+        events=tuple(events),
+        wake_after=deadline.active_left(scene.job, scene.job.status, scene.world.now),
+    )
+
+
+def _tend(scene: Scene, place: Place, *, hold_retries: bool) -> Iterator[Action]:
+    """What one member needs. A count that rises in this pass is acted on in the next."""
+    pod = place.pod
+    if pod and (place.state is State.LOST or (place.state is State.RETRY and not hold_retries)):
+        yield DeletePod(place.member.role, pod.name, pod.uid)
+    elif place.state is State.MISSING:
+        yield CreatePod(place.member)
+    if place.service is None and place.state is not State.SUCCEEDED:
+        yield CreateService(place.member)
+
+
+def _started(framework: Framework[Any], job: Job[Any], world: World) -> JobStatus:
+    """The status of a job that has been taken up: created, and started unless something is in the way."""
+    status = conditions.put(
+        job.status,
+        ConditionType.CREATED,
+        labels.reason(framework, "Created"),
+        labels.say(labels.IS_CREATED, framework, job),
+        world.now,
+    )
+    changes: dict[str, Any] = {}
+    if status.observed_generation != job.generation:
+        changes["observed_generation"] = job.generation
+    waits = job.policy.suspend or status.is_true(ConditionType.SUSPENDED) or status.finished or job.problems
+    if not status.start_time and not waits:
+        changes["start_time"] = world.now
+    return status.model_copy(update=changes) if changes else status
+
+
+def _running_or_restarting(scene: Scene, status: JobStatus) -> JobStatus:
+    framework, job, now = scene.framework, scene.job, scene.world.now
+    failed = next((p.member.role for p in scene.roster.places if p.state is State.RETRY), None)
+    if failed:
+        message = labels.say(labels.IS_RESTARTING, framework, job, role=failed)
+        return conditions.put(
+            status, ConditionType.RESTARTING, labels.reason(framework, "Restarting"), message, now
+        )
+    if any(status.replica_statuses[role].active for role in framework.deciding(job.replicas)):
+        message = labels.say(framework.wording.running, framework, job)
+        return conditions.put(
+            status, ConditionType.RUNNING, labels.reason(framework, "Running"), message, now
+        )
+    return status
+
+
+def _end(
+    scene: Scene, status: JobStatus, type_: ConditionType, reason: str, message: str, kind: Any = "Normal"
+) -> Plan:
+    now, reason = scene.world.now, labels.reason(scene.framework, reason)
+    status = conditions.put(status, type_, reason, message, now)
+    status = status.model_copy(update={"completion_time": status.completion_time or now})
+    return Plan(status=status, events=(Event(kind, reason, message),))
+
+
+def _observed(scene: Scene) -> JobStatus:
+    return counters.observed(scene.framework, scene.job, scene.job.status, scene.roster)
+
+
+def _tries(scene: Scene) -> Iterator[tuple[Any, bool]]:
+    return ((p.pod, p.state is State.RETRY) for p in scene.roster.places if p.pod)
+
+
+def _news(scene: Scene, reason: str, sentence: str, kind: Any = "Normal", **more: object) -> Event:
+    return Event(
+        kind, labels.reason(scene.framework, reason), labels.say(sentence, scene.framework, scene.job, **more)
+    )
+
+
+def _restarts(scene: Scene) -> Iterator[Event]:
+    """One line for each role that has a pod whose failure has just been counted."""
+    status = scene.job.status
+    fresh = (p for p in scene.roster.places if p.state is State.RETRY and p.pod)
+    for role in dict.fromkeys(p.member.role for p in fresh if p.pod and not restart.counted(status, p.pod)):
+        yield _news(scene, "Restarting", labels.IS_RESTARTING, "Warning", role=role)
+
+
+def _exits(scene: Scene, *states: State) -> Iterator[Event]:
+    """One line for each pod that has ended since the last status was stored."""
+    for place in scene.roster.places:
+        if place.pod is None or place.state not in states:
+            continue
+        code = restart.exit_code(scene.framework.container, place.pod)
+        if place.state is State.SUCCEEDED:
+            told = place.member.index in roster.succeeded(scene.job, place.member.role)
+        else:
+            told = place.state is State.RETRY and restart.counted(scene.job.status, place.pod)
+        if code is not None and not told:
+            message = labels.POD_EXITED.format(namespace=scene.job.namespace, pod=place.pod.name, code=code)
+            yield Event("Normal", labels.EXITED, message)
+
+
+def _warnings(scene: Scene, actions: list[Action]) -> Iterator[Event]:
+    made = [action.member for action in actions if isinstance(action, CreatePod)]
+    if made:
+        environment = scene.framework.bootstrap(scene.job, scene.topology)
+        for member in {member.role: member for member in made}.values():
+            yield from pods.warnings(scene.framework, scene.job, member.role, environment(member))

@@ -1,0 +1,87 @@
+"""The pod of a member: the user's template with our name, labels, owner, port, environment, restart policy.
+
+The only place that touches a user's template; it copies what it changes and leaves the rest shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainop import template
+from trainop.api.spec import RestartPolicy
+from trainop.engine import labels, topology
+from trainop.framework import Framework
+from trainop.model import Env, Event, Job, Member
+
+
+def manifest(framework: Framework[Any], job: Job[Any], member: Member, env: Env) -> dict[str, Any]:
+    replica = job.replicas[member.role]
+    ours = labels.of_member(framework, job, member)
+    if topology.leads(framework, job, member):
+        ours[labels.JOB_ROLE] = labels.JOB_ROLE_MASTER
+    metadata: dict[str, Any] = {
+        "name": member.name,
+        "namespace": job.namespace,
+        "labels": template.metadata(replica.template, "labels") | ours,
+        "ownerReferences": [owner(job)],
+    }
+    if annotations := template.metadata(replica.template, "annotations"):
+        metadata["annotations"] = annotations
+    spec = replica.template["spec"] | {
+        "containers": [_container(framework, c, env) for c in template.containers(replica.template)],
+        "restartPolicy": pod_restart_policy(replica.restart_policy),
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def owner(job: Job[Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": job.key.gvk.api_version,
+        "kind": job.key.gvk.kind,
+        "name": job.name,
+        "uid": job.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def pod_restart_policy(policy: RestartPolicy) -> str:
+    """Exit codes are judged by us, so the kubelet must not restart such a pod by itself."""
+    return RestartPolicy.NEVER.value if policy is RestartPolicy.EXIT_CODE else policy.value
+
+
+def ports(framework: Framework[Any], container: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The ports of the framework's container, with the default one where the user named none so."""
+    written = list(container.get("ports") or ())
+    if any(port.get("name") == framework.port_name for port in written):
+        return written
+    return [*written, {"name": framework.port_name, "containerPort": framework.port}]
+
+
+def warnings(framework: Framework[Any], job: Job[Any], role: str, env: Env) -> Iterator[Event]:
+    """What in the template of a role will not be used as it was written."""
+    written = job.replicas[role].template
+    if written["spec"].get("restartPolicy"):
+        yield Event("Warning", labels.RESTART_POLICY_OVERWRITTEN, labels.RESTART_POLICY_SENTENCE)
+    for container in template.containers(written):
+        names = sorted(entry["name"] for entry in container.get("env") or () if entry.get("name") in env)
+        if names and _gets_env(framework, container):
+            message = labels.ENV_SENTENCE.format(
+                names=", ".join(names), container=container["name"], role=role
+            )
+            yield Event("Warning", labels.ENV_OVERWRITTEN, message)
+
+
+def _container(framework: Framework[Any], written: Mapping[str, Any], env: Env) -> dict[str, Any]:
+    container = dict(written)
+    if container.get("name") == framework.container:
+        container["ports"] = ports(framework, container)
+    if env and _gets_env(framework, container):
+        kept = [entry for entry in container.get("env") or () if entry.get("name") not in env]
+        container["env"] = kept + [{"name": name, "value": value} for name, value in env.items()]
+    return container
+
+
+def _gets_env(framework: Framework[Any], container: Mapping[str, Any]) -> bool:
+    return framework.env_everywhere or container.get("name") == framework.container

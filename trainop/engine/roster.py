@@ -1,0 +1,125 @@
+"""The roll call: each member of a job with its state, and children that belong to no member any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from trainop.engine import indexes, restart, topology
+from trainop.engine.restart import Ending
+from trainop.framework import Framework
+from trainop.model import Job, Member, RoleTally, SeenPod, SeenService, Tally, Topology, World
+
+
+class State(Enum):
+    MISSING = "has no pod"
+    GOING = "its pod is being deleted"
+    WAITING = "its pod has not started"
+    ACTIVE = "its pod is running"
+    SUCCEEDED = "has ended well and never runs again"
+    FAILED = "has failed for good"
+    RETRY = "has failed and will be tried again"
+    LOST = "was taken away by the cluster and will be replaced"
+
+
+BY_ENDING = {
+    Ending.SUCCEEDED: State.SUCCEEDED,
+    Ending.FAILED: State.FAILED,
+    Ending.RETRY: State.RETRY,
+    Ending.LOST: State.LOST,
+}
+
+
+class Place(Struct, frozen=True):
+    """One member, and what was seen of it."""
+
+    member: Member
+    state: State
+    pod: SeenPod | None = None
+    service: SeenService | None = None
+
+
+class Roster(Struct, frozen=True):
+    places: tuple[Place, ...]
+    surplus: tuple[Place, ...]
+    """Members beyond the number of replicas, after a scale-down."""
+
+    def __iter__(self) -> Iterator[Place]:
+        yield from self.places
+        yield from self.surplus
+
+    def pods(self) -> Iterator[tuple[Member, SeenPod]]:
+        return ((place.member, place.pod) for place in self if place.pod)
+
+
+def call(framework: Framework[Any], job: Job[Any], members: Topology, world: World) -> Roster:
+    """A child is a member's only by its name; a label is a hint for those that a scale-down left over."""
+    pods = {pod.name: pod for pod in world.pods}
+    services = {service.name: service for service in world.services}
+    done = {role: succeeded(job, role) for role in job.replicas}
+    places = []
+    for member in members:
+        pod = pods.pop(member.name, None)
+        state = _state(framework, job, member, pod, remembered=member.index in done[member.role])
+        places.append(Place(member, state, pod, services.pop(member.name, None)))
+    return Roster(tuple(places), tuple(_surplus(framework, job, pods, services)))
+
+
+def succeeded(job: Job[Any], role: str) -> frozenset[int]:
+    """Members of the role whose success is on record."""
+    status = job.status.replica_statuses.get(role)
+    return indexes.parse(status.succeeded_indexes, job.replicas[role].replicas) if status else frozenset()
+
+
+def tally(framework: Framework[Any], job: Job[Any], roster: Roster) -> Tally:
+    found: dict[str, dict[State, list[int]]] = {role: {} for role in job.replicas}
+    for place in roster.places:
+        found[place.member.role].setdefault(place.state, []).append(place.member.index)
+    roles = {
+        role: RoleTally(
+            replicas=replica.replicas,
+            active=len(found[role].get(State.ACTIVE, ())),
+            succeeded=frozenset(found[role].get(State.SUCCEEDED, ())),
+            failed=frozenset(found[role].get(State.FAILED, ())),
+        )
+        for role, replica in job.replicas.items()
+    }
+    return Tally(roles, framework.deciding(job.replicas))
+
+
+def _state(
+    framework: Framework[Any], job: Job[Any], member: Member, pod: SeenPod | None, *, remembered: bool
+) -> State:
+    if remembered:
+        return State.SUCCEEDED
+    if pod is None:
+        return State.MISSING
+    if pod.deleting:
+        # Whatever phase it passes through on its way out says nothing about the training.
+        return State.GOING
+    if pod.ended:
+        return BY_ENDING[restart.ending(job.replicas[member.role].restart_policy, framework.container, pod)]
+    return State.ACTIVE if pod.phase == "Running" else State.WAITING
+
+
+def _surplus(
+    framework: Framework[Any], job: Job[Any], pods: Mapping[str, SeenPod], services: Mapping[str, SeenService]
+) -> Iterator[Place]:
+    roles = {role.name.lower(): role.name for role in framework.roles}
+    for name in sorted({*pods, *services}):
+        pod, service = pods.get(name), services.get(name)
+        hint = pod or service
+        if (
+            hint is None
+            or hint.role_label not in roles
+            or not hint.index_label.isascii()
+            or not hint.index_label.isdigit()
+        ):
+            continue
+        role, index = roles[hint.role_label], hint.index_label.lstrip("0") or "0"
+        if len(index) <= 9 and topology.child_name(job, role, int(index)) == name:
+            state = State.MISSING if pod is None else State.GOING if pod.deleting else State.WAITING
+            yield Place(Member(role, int(index), name, "", 0), state, pod, service)

@@ -1,0 +1,59 @@
+"""The counters of a job's status, from what was seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from trainop.api.status import JobStatus, ReplicaStatus
+from trainop.engine import indexes, labels
+from trainop.engine.roster import Roster, State
+from trainop.framework import Framework
+from trainop.model import Job
+
+FAILED = (State.FAILED, State.RETRY, State.LOST)
+
+
+def observed(framework: Framework[Any], job: Job[Any], status: JobStatus, roster: Roster) -> JobStatus:
+    seen: dict[str, Counter[State]] = {role: Counter() for role in job.replicas}
+    done: dict[str, list[int]] = {role: [] for role in job.replicas}
+    for place in roster.places:
+        seen[place.member.role][place.state] += 1
+        if place.state is State.SUCCEEDED:
+            done[place.member.role].append(place.member.index)
+    replica_statuses = {
+        role: ReplicaStatus(
+            active=seen[role][State.ACTIVE],
+            succeeded=len(done[role]),
+            failed=sum(seen[role][state] for state in FAILED),
+            selector=labels.selector(framework, job, role),
+            succeeded_indexes=indexes.render(done[role]),
+        )
+        for role in job.replicas
+    }
+    return status.model_copy(
+        update={
+            "replica_statuses": replica_statuses,
+            "progress": _progress(replica_statuses, len(roster.places)),
+        }
+    )
+
+
+def _progress(roles: dict[str, ReplicaStatus], total: int) -> str:
+    return f"{sum(role.active + role.succeeded for role in roles.values())}/{total}"
+
+
+def idle(job: Job[Any], status: JobStatus) -> JobStatus:
+    """Nothing is active while suspended; what had succeeded or failed stays on record."""
+    kept = {role: old.model_copy(update={"active": 0}) for role, old in status.replica_statuses.items()}
+    total = sum(replica.replicas for replica in job.replicas.values())
+    return status.model_copy(update={"replica_statuses": kept, "progress": f"0/{total}"})
+
+
+def after_end(status: JobStatus, roster: Roster) -> JobStatus:
+    """The end is on record as it was seen; only what still runs is counted anew."""
+    active = Counter(place.member.role for place in roster.places if place.state is State.ACTIVE)
+    kept = {
+        role: old.model_copy(update={"active": active[role]}) for role, old in status.replica_statuses.items()
+    }
+    return status if kept == status.replica_statuses else status.model_copy(update={"replica_statuses": kept})

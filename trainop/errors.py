@@ -1,0 +1,66 @@
+"""Every error trainop raises on purpose.
+
+TrainopError
+├── Usage                 the command line, a file or a set-up is wrong; a person has to change it
+│   └── BrokenFramework   an installed framework module cannot be used
+└── Temporary             try again later; nothing is lost
+    ├── Stuck             the cluster refuses an object the job needs; the job says so in `Blocked`
+    └── ApiError          the API server said no, or did not answer
+        ├── Gone          404: the object is not there (any more)
+        ├── Exists        409 on create: an object of that name is there
+        ├── Conflict      409 on write: the object changed since it was read
+        ├── Refused       403 or 422: this object will not be taken as it is
+        └── Unreachable   no answer, 429 or 5xx: whether it was done is not known
+"""
+
+from __future__ import annotations
+
+
+class TrainopError(Exception):
+    """The message is one sentence for a person."""
+
+
+class Usage(TrainopError):
+    pass
+
+
+class BrokenFramework(Usage):
+    pass
+
+
+class Temporary(TrainopError):
+    pass
+
+
+class Stuck(Temporary):
+    pass
+
+
+class ApiError(Temporary):
+    def __init__(
+        self, message: str, *, code: int = 0, reason: str = "", retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class Gone(ApiError):
+    pass
+
+
+class Exists(ApiError):
+    pass
+
+
+class Conflict(ApiError):
+    pass
+
+
+class Refused(ApiError):
+    pass
+
+
+class Unreachable(ApiError):
+    pass

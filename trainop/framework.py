@@ -1,0 +1,105 @@
+"""The contract: what a framework folder says about itself. Data where that suffices, else a pure function.
+
+A folder exports one `FRAMEWORK = Framework(...)` and names it as an entry point of the group
+`trainop.frameworks`. Nothing here is overridden, nothing passed in is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from trainop.model import GVK, Env, Failed, Job, Member, S, Succeeded, Tally, Topology, Undecided, Verdict
+
+Bootstrap = Callable[[Member], Env]
+"""The environment of one member. Made once per job by `Framework.bootstrap`, asked once per pod."""
+
+
+@dataclass(frozen=True)
+class Role:
+    name: str
+    decides: int | None = None
+    """Rank from 1 in deciding the outcome. Of the roles a job has, those with the lowest rank decide."""
+    leads: bool = False
+    """True: when this role decides, every member is labelled `job-role: master`, not only the first."""
+
+
+@dataclass(frozen=True)
+class Rule(Generic[S]):
+    """Something that must hold in a spec, in CEL for the API server and in Python for everybody else."""
+
+    cel: str
+    """Over `self`, the job's spec."""
+    holds: Callable[[Job[S]], bool]
+    field: str
+    """The field to point at, as a path below the spec, such as `.tfReplicaSpecs`."""
+    message: str
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Sentences that differ between frameworks and that users' tools look for."""
+
+    running: str = "{kind} {namespace}/{name} is running."
+    succeeded: str = "{kind} {namespace}/{name} successfully completed."
+    failed: str = "{kind} {namespace}/{name} has failed because {count} {role} replica(s) failed."
+
+
+def by_deciding_roles(job: Job[Any], tally: Tally) -> Verdict:
+    """All members of the deciding roles succeeded: success. Any member failed for good: failure."""
+    if tally.deciding and all(tally.roles[role].done for role in tally.deciding):
+        return Succeeded()
+    return any_failed(tally)
+
+
+def any_failed(tally: Tally, *, but: str = "") -> Verdict:
+    """Failed for the first role, in the framework's order, that has a member failed for good."""
+    for role, count in tally.roles.items():
+        if count.failed and role != but:
+            return Failed(role, len(count.failed))
+    return Undecided()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Framework(Generic[S]):
+    name: str
+    """One lower-case word: the value of the `framework` label of metrics."""
+    kind: str
+    plural: str
+    group: str = "kubeflow.org"
+    version: str = "v1"
+    short_names: tuple[str, ...] = ()
+    spec: type[S]
+    roles: tuple[Role, ...]
+    """In the order in which members are made and shown."""
+    container: str
+    """The container of a member that does the training: its port is the member's, its exit code counts."""
+    port_name: str
+    port: int
+    bootstrap: Callable[[Job[S], Topology], Bootstrap]
+    """Takes a job and all its members, gives what each member's environment is."""
+    outcome: Callable[[Job[S], Tally], Verdict] = by_deciding_roles
+    env_everywhere: bool = False
+    """True: every regular container gets the environment, not only `container`."""
+    rules: tuple[Rule[S], ...] = ()
+    wording: Wording = Wording()
+
+    @property
+    def gvk(self) -> GVK:
+        return GVK(self.group, self.version, self.kind)
+
+    @property
+    def controller(self) -> str:
+        """The name under which the framework's controller labels its children and sends events."""
+        return f"{self.kind.lower()}-controller"
+
+    @property
+    def replicas_field(self) -> str:
+        """How users spell the map of roles, such as `tfReplicaSpecs`."""
+        return self.spec.model_fields["replica_specs"].alias or "replicaSpecs"
+
+    def deciding(self, present: Container[str]) -> tuple[str, ...]:
+        """The roles that decide the outcome of a job which has the roles `present`."""
+        ranked = [(role.decides, role.name) for role in self.roles if role.decides and role.name in present]
+        return tuple(name for rank, name in ranked if rank == min(ranked)[0])

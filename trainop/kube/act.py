@@ -1,0 +1,189 @@
+"""Doing what a plan says: each action is one API call, many in flight, and safe to repeat.
+
+A create that finds the object there and ours, and a delete that finds nothing, have succeeded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from trainop.engine import pods, services
+from trainop.engine.blocked import Trouble
+from trainop.engine.topology import topology
+from trainop.errors import ApiError, Conflict, Exists, Gone, Refused
+from trainop.framework import Bootstrap, Framework
+from trainop.kube import wire
+from trainop.kube.cache import Cache
+from trainop.kube.cluster import Cluster, resource
+from trainop.kube.port import PODS, SERVICES, Raw, Resource
+from trainop.model import Action, CreatePod, CreateService, DeleteJob, DeletePod, DeleteService, Job, Member
+
+MOST_AT_ONCE = 64
+
+
+class Outcome(Struct, frozen=True):
+    done: tuple[Action, ...] = ()
+    """What was really changed by us, in the order of the plan."""
+    trouble: Trouble | None = None
+    """What the cluster will not take, whoever asks and however often."""
+    error: ApiError | None = None
+    """What may well go better the next time."""
+
+
+class _Foreign(Exception):
+    """The name of a child is taken by something that is not ours."""
+
+
+async def act(
+    cluster: Cluster, framework: Framework[Any], job: Job[Any], actions: Iterable[Action]
+) -> Outcome:
+    planned = sorted(actions, key=lambda action: not isinstance(action, DeletePod | DeleteService))
+    if not planned or not await _confirmed(cluster, framework, job, planned):
+        return Outcome()
+    hands = _Hands(cluster, framework, job)
+    changed, errors = await _with_slow_start(planned, hands.do)
+    trouble = next((found for action, error in errors if (found := _trouble(action, error))), None)
+    passing = next(
+        (error for _, error in errors if isinstance(error, ApiError) and not _lasting(error)), None
+    )
+    return Outcome(tuple(action for action in planned if action in changed), trouble, passing)
+
+
+async def _confirmed(
+    cluster: Cluster, framework: Framework[Any], job: Job[Any], actions: Iterable[Action]
+) -> bool:
+    """Before something is made a second time: is the job still there? A watch may have missed its end, and a
+    pod made for a job that is gone would run until the garbage collector finds it."""
+    again = job.status.start_time and any(isinstance(a, CreatePod | CreateService) for a in actions)
+    if not again:
+        return True
+    try:
+        found = await cluster.api.get(resource(framework), job.namespace, job.name, wire.Service)
+    except Gone:
+        cluster.jobs.drop(job.key, job.uid)
+        return False
+    return found.metadata.uid == job.uid and found.metadata.deletion_timestamp is None
+
+
+class _Hands:
+    """The calls for one job."""
+
+    def __init__(self, cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> None:
+        self._cluster, self._framework, self._job = cluster, framework, job
+        self._environment: Bootstrap | None = None
+
+    async def do(self, action: Action) -> bool:
+        """Whether this call changed anything."""
+        cluster, framework, job = self._cluster, self._framework, self._job
+        match action:
+            case CreatePod(member):
+                body = pods.manifest(framework, job, member, self._env(member))
+                return await self._create(PODS, cluster.pods, wire.Pod, body)
+            case CreateService(member):
+                body = services.manifest(framework, job, member)
+                return await self._create(SERVICES, cluster.services, wire.Service, body)
+            case DeletePod(_, name, uid):
+                return await self._delete(PODS, cluster.pods, name, uid)
+            case DeleteService(_, name, uid):
+                return await self._delete(SERVICES, cluster.services, name, uid)
+            case DeleteJob():
+                return await self._delete(resource(framework), None, job.name, job.uid)
+
+    def _env(self, member: Member) -> Any:
+        if self._environment is None:
+            members = topology(self._framework, self._job, self._cluster.domain)
+            self._environment = self._framework.bootstrap(self._job, members)
+        return self._environment(member)
+
+    async def _create(self, what: Resource, cache: Cache[Any], shape: Any, body: Raw) -> bool:
+        namespace, made = self._job.namespace, True
+        try:
+            child = await self._cluster.api.create(what, namespace, body, shape)
+        except Exists:
+            made = False
+            child = await self._cluster.api.get(what, namespace, body["metadata"]["name"], shape)
+            owner = child.metadata.owner
+            if owner is None or owner.uid != self._job.uid:
+                raise _Foreign from None
+        cache.put(child)
+        return made
+
+    async def _delete(self, what: Resource, cache: Cache[Any] | None, name: str, uid: str) -> bool:
+        try:
+            await self._cluster.api.delete(what, self._job.namespace, name, uid)
+        except (Gone, Conflict):
+            # Gone, or the name is another object's by now: either way ours is not there any more.
+            if cache:
+                cache.forget(self._job.namespace, name, uid)
+            return False
+        if cache:
+            cache.mark_deleting(self._job.namespace, name, uid)
+        return True
+
+
+async def _with_slow_start(
+    actions: list[Action], do: Callable[[Action], Awaitable[bool]]
+) -> tuple[set[Action], list[tuple[Action, Exception]]]:
+    """One call, and with each success one more at a time, up to a limit; none after the first error."""
+    waiting = list(reversed(actions))
+    running: dict[asyncio.Future[bool], Action] = {}
+    changed: set[Action] = set()
+    at_once = 1
+    errors: list[tuple[Action, Exception]] = []
+    try:
+        while running or (waiting and not errors):
+            while waiting and len(running) < at_once and not errors:
+                action = waiting.pop()
+                running[asyncio.ensure_future(do(action))] = action
+            finished, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for call in finished:
+                action, error = running.pop(call), call.exception()
+                if error is None:
+                    at_once = min(at_once + 1, MOST_AT_ONCE)
+                    changed |= {action} if call.result() else set()
+                elif isinstance(error, ApiError | _Foreign):
+                    errors.append((action, error))
+                else:
+                    raise error
+    finally:
+        for call in running:
+            call.cancel()
+    return changed, errors
+
+
+def _lasting(error: Exception) -> bool:
+    return isinstance(error, Refused | _Foreign)
+
+
+def _trouble(action: Action, error: Exception) -> Trouble | None:
+    what = _name(action)
+    match error:
+        case _Foreign():
+            message = f"{what} exists and is not this job's: delete or rename it, or rename the job"
+            return Trouble("NameConflict", message)
+        case Refused(code=403) if "exceeded quota" in str(error):
+            return Trouble("QuotaExceeded", f"{what} cannot be created: {error}")
+        case Refused(code=403):
+            return Trouble("Forbidden", f"{what} cannot be created: {error}")
+        case Refused():
+            return Trouble("InvalidTemplate", f"{what} cannot be created: {error}")
+        case _:
+            return None
+
+
+def _name(action: Action) -> str:
+    match action:
+        case CreatePod(member):
+            return f"pod {member.name}"
+        case CreateService(member):
+            return f"service {member.name}"
+        case DeletePod(_, name, _):
+            return f"pod {name}"
+        case DeleteService(_, name, _):
+            return f"service {name}"
+        case DeleteJob():
+            return "the job"

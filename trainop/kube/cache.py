@@ -1,0 +1,263 @@
+"""Keeps one kind of child, pods or services, up to date: lists, watches, and lists again when a watch is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from operator import attrgetter
+from sys import intern
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct, structs
+
+from trainop.errors import ApiError, Gone, Unreachable
+from trainop.kube.port import Api, Change, Resource
+from trainop.kube.wire import Metadata, Owner
+from trainop.model import Key, SeenPod, SeenService
+
+V = TypeVar("V", bound=SeenPod | SeenService)
+V_co = TypeVar("V_co", bound=SeenPod | SeenService, covariant=True)
+
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0  # seconds
+
+_name = attrgetter("name")
+log = logging.getLogger(__name__)
+
+
+class Child(Protocol[V_co]):
+    """A shape from wire.py."""
+
+    @property
+    def metadata(self) -> Metadata: ...
+
+    def seen(self) -> V_co: ...
+
+
+class _Place(NamedTuple):
+    namespace: str
+    name: str
+
+
+class _Held(Struct, Generic[V]):
+    version: int
+    owner: str
+    key: Key
+    seen: V
+    ours: bool = False
+    """We put it, and the watch has not told of it yet."""
+
+
+class _Family(Struct, Generic[V]):
+    """What one owner controls."""
+
+    members: dict[_Place, _Held[V]] = {}
+    views: dict[str | None, tuple[V, ...]] = {}
+
+
+class Cache(Generic[V]):
+    """`wake` is called with the owner when what is seen of a child has changed, other than by `put`.
+
+    Everything a watch tells is in the order of resource versions. So what is not newer than its last word is no
+    news: if it is not held, it is gone.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        resource: Resource,
+        shape: type[Child[V]],
+        *,
+        selector: str,
+        namespace: str | None = None,
+        wake: Callable[[Key], None],
+    ) -> None:
+        self._api, self._resource, self._shape = api, resource, shape
+        self._selector, self._namespace, self._wake = selector, namespace, wake
+        self._held: dict[_Place, _Held[V]] = {}
+        self._families: dict[str, _Family[V]] = {}
+        self._version = 0
+        self._listed = False
+        self.synced = asyncio.Event()
+        self.last_heard = float("-inf")
+        """The loop's time of the last list or line."""
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def of(self, owner_uid: str, namespace: str | None = None) -> tuple[V, ...]:
+        """What that owner controls, by name. Children live in the owner's namespace: who names it is not
+        fooled by a forged reference in another one."""
+        family = self._families.get(owner_uid)
+        if family is None:
+            return ()
+        view = family.views.get(namespace)
+        if view is None:
+            here = (held.seen for place, held in family.members.items() if namespace in (None, place.namespace))
+            view = family.views[namespace] = tuple(sorted(here, key=_name))
+        return view
+
+    def put(self, child: Child[V]) -> None:
+        """What the answer to a request of ours says."""
+        if _number(child.metadata.resource_version) > self._version:
+            self._take(child, set(), ours=True)
+
+    def mark_deleting(self, namespace: str, name: str, uid: str) -> None:
+        """We have deleted it; show that before the watch tells."""
+        held = self._held.get(_Place(namespace, name))
+        if held is not None and held.seen.uid == uid:
+            self._show(held, structs.replace(held.seen, deleting=True))
+
+    def forget(self, namespace: str, name: str, uid: str) -> None:
+        """It turned out not to be there."""
+        place = _Place(namespace, name)
+        held = self._held.get(place)
+        if held is not None and held.seen.uid == uid:
+            self._tell({self._drop(place, held)})
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        loop, failures = asyncio.get_running_loop(), 0
+        while True:
+            started, pause = loop.time(), 0.0
+            try:
+                if not self._listed:
+                    await self._list()
+                    started = loop.time()
+                await self._watch()
+            except Gone as error:
+                self._listed = False
+                log.debug("%s: %s", self._resource.plural, error)
+            except ApiError as error:
+                pause = error.retry_after or 0.0
+                if failures == 0:
+                    log.warning("watching %s: %s; trying again", self._resource.plural, error)
+            lasted = loop.time() - started > _LONGEST_PAUSE
+            failures = 0 if lasted or self.last_heard > started else failures + 1
+            await asyncio.sleep(max(pause, _pause(failures)))
+
+    async def _list(self) -> None:
+        listing = await self._api.list(
+            self._resource, self._shape, namespace=self._namespace, selector=self._selector
+        )
+        version = _number(listing.resource_version)
+        if version < self._version:
+            # The cluster was restored from an older copy: no version from before means anything now.
+            for held in self._held.values():
+                held.version = 0
+        news: set[Key] = set()
+        for child in listing.items:
+            self._take(child, news)
+        listed = {_place(child.metadata) for child in listing.items}
+        missing = [(p, h) for p, h in self._held.items() if p not in listed and h.version <= version]
+        news.update(self._drop(place, held) for place, held in missing)
+        self._version, self._listed = version, True
+        self.synced.set()
+        self.last_heard = asyncio.get_running_loop().time()
+        self._tell(news)
+
+    async def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        async for change in self._api.watch(
+            self._resource,
+            self._shape,
+            since=str(self._version),
+            namespace=self._namespace,
+            selector=self._selector,
+        ):
+            self._hear(change)
+            self.last_heard = loop.time()
+
+    def _hear(self, change: Change[Child[V]]) -> None:
+        child, news = change.object, set[Key]()
+        version = _number(child.metadata.resource_version)
+        if version < self._version:
+            raise Gone(f"the watch went back from version {self._version} to {version}")
+        if change.type == "DELETED":
+            place = _place(child.metadata)
+            held = self._held.get(place)
+            if held is not None and held.seen.uid == child.metadata.uid:
+                news.add(self._drop(place, held))
+        elif change.type != "BOOKMARK":
+            self._take(child, news, fresh=change.type == "ADDED")
+        self._version = version
+        self._tell(news)
+
+    def _take(self, child: Child[V], news: set[Key], *, fresh: bool = False, ours: bool = False) -> None:
+        """Hold it if it is newer than what is held; add to `news` whom that concerns.
+
+        What we have put comes back from the watch. It is news then unless it is still `fresh`, just as it was
+        made: nobody has looked at it since.
+        """
+        meta = child.metadata
+        place, version, owner = _place(meta), _number(meta.resource_version), meta.owner
+        held = self._held.get(place)
+        if held is not None and version >= held.version and held.ours and not ours:
+            held.ours = False
+            if not fresh:
+                news.add(held.key)
+        if held is not None and version <= held.version:
+            return
+        if held is not None and (owner is None or owner.uid != held.owner):
+            news.add(self._drop(place, held))
+            held = None
+        if owner is None:
+            return
+        seen = child.seen()
+        if held is None:
+            news.add(self._add(place, version, owner, seen, ours=ours))
+            return
+        held.version, held.ours = version, ours
+        if held.seen.deleting and held.seen.uid == seen.uid and not seen.deleting:
+            # Nothing comes back from that: the line is older than our own delete.
+            seen = structs.replace(seen, deleting=True)
+        if seen != held.seen:
+            self._show(held, seen)
+            news.add(held.key)
+
+    def _add(self, place: _Place, version: int, owner: Owner, seen: V, *, ours: bool) -> Key:
+        family = self._families.setdefault(owner.uid, _Family())
+        sibling = next(iter(family.members.values()), None)
+        key = owner.key(place.namespace)
+        if sibling is not None and sibling.key == key:
+            key = sibling.key
+        uid = sibling.owner if sibling is not None else owner.uid
+        self._held[place] = family.members[place] = _Held(version, uid, key, seen, ours)
+        family.views.clear()
+        return key
+
+    def _show(self, held: _Held[V], seen: V) -> None:
+        held.seen = seen
+        self._families[held.owner].views.clear()
+
+    def _drop(self, place: _Place, held: _Held[V]) -> Key:
+        family = self._families[held.owner]
+        del self._held[place], family.members[place]
+        family.views.clear()
+        if not family.members:
+            del self._families[held.owner]
+        return held.key
+
+    def _tell(self, news: set[Key]) -> None:
+        for key in news:
+            self._wake(key)
+
+
+def _place(meta: Metadata) -> _Place:
+    return _Place(intern(meta.namespace), meta.name)
+
+
+def _number(version: str) -> int:
+    try:
+        return int(version)
+    except ValueError:
+        raise Unreachable("the API server gave a resourceVersion that is no number") from None
+
+
+def _pause(failures: int) -> float:
+    """Nothing, then longer each time, and never the same for all who wait."""
+    if failures == 0:
+        return 0.0
+    longest = min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2.0 ** min(failures - 1, 16))
+    return longest * random.uniform(0.5, 1)  # noqa: S311 - no secret

@@ -1,0 +1,191 @@
+"""An API server in this process: the port's second implementation, held to the first by shared scenarios.
+
+It does what the operator can notice of a real one: resource versions, UIDs, conflicts, preconditions, the
+status subresource, graceful deletion of pods that are on a node, garbage collection of dependents, lists,
+watches and their expiry. It does not validate: schemas are the real server's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from trainop.api.base import rfc3339
+from trainop.errors import Conflict, Exists, Gone
+from trainop.kube.port import PODS, Change, Listing, Raw, Resource
+
+T = TypeVar("T")
+Place = tuple[Resource, str, str]
+
+
+class Memory:
+    def __init__(self) -> None:
+        self._objects: dict[Place, Raw] = {}
+        self._log: list[tuple[int, Resource, str, Raw]] = []
+        self._version = 0
+        self._forgotten = 0
+        self._news = asyncio.Condition()
+
+    async def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> T:
+        return _shaped(self._find((what, namespace, name)), shape)
+
+    async def create(self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[T]) -> T:
+        metadata = dict(body.get("metadata") or {})
+        place = (what, namespace, metadata["name"])
+        if place in self._objects:
+            raise Exists(f'{what.plural} "{place[2]}" already exists', code=409, reason="AlreadyExists")
+        metadata |= {
+            "namespace": namespace,
+            "uid": str(uuid.uuid4()),
+            "creationTimestamp": rfc3339(datetime.now(UTC)),
+            "generation": 1,
+        }
+        made = _copy({**body, "metadata": metadata})
+        made.pop("status", None)
+        if what == PODS:
+            made["status"] = {"phase": "Pending"}
+        await self._store(place, made, "ADDED")
+        return _shaped(made, shape)
+
+    async def delete(self, what: Resource, namespace: str, name: str, uid: str) -> None:
+        place = (what, namespace, name)
+        found = self._find(place)
+        if found["metadata"]["uid"] != uid:
+            raise Conflict(f'the UID of {what.plural} "{name}" is not {uid}', code=409, reason="Conflict")
+        if what == PODS and found.get("spec", {}).get("nodeName"):
+            # The kubelet of that node takes it away, when its processes have ended.
+            going = _copy(found)
+            going["metadata"]["deletionTimestamp"] = rfc3339(datetime.now(UTC))
+            await self._store(place, going, "MODIFIED")
+        else:
+            await self.remove(what, namespace, name)
+
+    async def remove(self, what: Resource, namespace: str, name: str) -> None:
+        """At once, with all that it owns: what the kubelet or a force delete does."""
+        place = (what, namespace, name)
+        gone = _copy(self._find(place))
+        del self._objects[place]
+        await self._tell(what, "DELETED", gone)
+        for child in self._dependents(gone["metadata"]["uid"]):
+            await self.remove(*child)
+
+    async def patch(
+        self,
+        what: Resource,
+        namespace: str,
+        name: str,
+        patch: Mapping[str, Any],
+        shape: type[T],
+        *,
+        subresource: str = "",
+    ) -> T:
+        place = (what, namespace, name)
+        old = self._find(place)
+        expected = (patch.get("metadata") or {}).get("resourceVersion")
+        if expected not in (None, old["metadata"]["resourceVersion"]):
+            raise Conflict(f'{what.plural} "{name}" has been modified', code=409, reason="Conflict")
+        own = {k: v for k, v in patch.items() if (k == "status") == (subresource == "status")}
+        own.pop("metadata" if subresource else "status", None)
+        new = _merged(old, own)
+        if new == old:
+            return _shaped(old, shape)
+        if new.get("spec") != old.get("spec"):
+            new["metadata"]["generation"] = old["metadata"]["generation"] + 1
+        await self._store(place, new, "MODIFIED")
+        return _shaped(new, shape)
+
+    async def list(
+        self, what: Resource, shape: type[T], *, namespace: str | None = None, selector: str = ""
+    ) -> Listing[T]:
+        found = [
+            _shaped(item, shape)
+            for (resource, _, _), item in sorted(self._objects.items())
+            if resource == what and _selected(item, namespace, selector)
+        ]
+        return Listing(found, str(self._version))
+
+    async def watch(
+        self, what: Resource, shape: type[T], *, since: str, namespace: str | None = None, selector: str = ""
+    ) -> AsyncIterator[Change[T]]:
+        seen = int(since)
+        while True:
+            if seen < self._forgotten:
+                raise Gone(f"resourceVersion {seen} is too old", code=410, reason="Expired")
+            async with self._news:
+                while self._version <= seen:
+                    await self._news.wait()
+                fresh = [entry for entry in self._log if entry[0] > seen]
+                seen = max(seen, self._version)
+            for _, resource, type_, item in fresh:
+                if resource == what and _selected(item, namespace, selector):
+                    yield msgspec.convert({"type": type_, "object": _copy(item)}, Change[shape])  # type: ignore[valid-type]  # a runtime generic
+
+    async def forget_history(self) -> None:
+        """Every watch that starts from before now finds its version expired."""
+        async with self._news:
+            self._version += 1
+            self._forgotten = self._version
+            self._log.clear()
+            self._news.notify_all()
+
+    def _find(self, place: Place) -> Raw:
+        if place not in self._objects:
+            raise Gone(f'{place[0].plural} "{place[2]}" not found', code=404, reason="NotFound")
+        return self._objects[place]
+
+    def _dependents(self, uid: str) -> Iterator[Place]:
+        for place, item in list(self._objects.items()):
+            if any(o.get("uid") == uid for o in item["metadata"].get("ownerReferences") or ()):
+                yield place
+
+    async def _store(self, place: Place, item: Raw, type_: str) -> None:
+        self._objects[place] = item
+        await self._tell(place[0], type_, item)
+
+    async def _tell(self, what: Resource, type_: str, item: Raw) -> None:
+        async with self._news:
+            self._version += 1
+            item["metadata"]["resourceVersion"] = str(self._version)
+            self._log.append((self._version, what, type_, _copy(item)))
+            self._news.notify_all()
+
+
+def _shaped(item: Raw, shape: type[T]) -> T:
+    return msgspec.convert(_copy(item), shape)
+
+
+def _copy(item: Raw) -> Raw:
+    """As a trip over the wire would: nothing is shared with the caller."""
+    copied: Raw = msgspec.json.decode(msgspec.json.encode(item))
+    return copied
+
+
+def _merged(old: Any, patch: Any) -> Any:
+    """A JSON merge patch (RFC 7386)."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(old) if isinstance(old, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _merged(merged.get(key), value)
+    return merged
+
+
+def _selected(item: Raw, namespace: str | None, selector: str) -> bool:
+    """Equality and `in (…)`, the two forms of selector that we use."""
+    if namespace and item["metadata"]["namespace"] != namespace:
+        return False
+    labels = item["metadata"].get("labels") or {}
+    if " in (" in selector:
+        key, _, values = selector.partition(" in (")
+        return labels.get(key) in values.rstrip(")").split(",")
+    return all(
+        labels.get(k) == v for k, _, v in (term.partition("=") for term in selector.split(",") if term)
+    )

@@ -1,0 +1,218 @@
+"""The nouns of the house. All of them are frozen; none of them knows how to do anything.
+
+job        a user's resource, parsed             member    role + index + address
+topology   all members of a job, by role         world     what was seen, at one instant
+tally      how the members are doing, by role    verdict   what that means for the job
+plan       actions, status, events, wake-up      action    one thing to do, as data
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from trainop.api.spec import JobSpec, ReplicaSpec, RunPolicy
+from trainop.api.status import JobStatus
+
+S = TypeVar("S", bound=JobSpec)
+Env: TypeAlias = Mapping[str, str]
+
+
+class GVK(NamedTuple):
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class Key(NamedTuple):
+    """All that a wake-up carries."""
+
+    gvk: GVK
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.gvk.kind} {self.namespace}/{self.name}"
+
+
+class Problem(NamedTuple):
+    """One mistake in a spec: where it stands and what to write instead."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+class Job(Struct, Generic[S], frozen=True, kw_only=True):
+    key: Key
+    uid: str
+    resource_version: str
+    generation: int
+    deleting: bool
+    spec: S
+    policy: RunPolicy
+    replicas: Mapping[str, ReplicaSpec]
+    """By the role's canonical name, in the framework's order; empty when there are problems."""
+    status: JobStatus
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.key.name
+
+    @property
+    def namespace(self) -> str:
+        return self.key.namespace
+
+
+class Member(Struct, frozen=True):
+    role: str
+    index: int
+    name: str
+    """The name of its pod and of its service: where peers of the same namespace find it."""
+    address: str
+    """The service's DNS name, good in every namespace."""
+    port: int
+
+
+class Topology(Struct, frozen=True):
+    roles: Mapping[str, tuple[Member, ...]]
+    """Every role of the job in the framework's order, also one without members."""
+
+    def __iter__(self) -> Iterator[Member]:
+        for members in self.roles.values():
+            yield from members
+
+    def __len__(self) -> int:
+        return sum(map(len, self.roles.values()))
+
+
+class SeenContainer(Struct, frozen=True, gc=False):
+    name: str
+    exit_code: int | None = None
+    reason: str = ""
+
+
+class SeenPod(Struct, frozen=True):
+    """What the engine looks at in a pod, and nothing more."""
+
+    name: str
+    uid: str
+    created: datetime
+    phase: str = "Pending"
+    reason: str = ""
+    deleting: bool = False
+    disrupted: bool = False
+    """Evicted, preempted or its node lost: the cluster's doing, not the job's."""
+    restarts: int = 0
+    """How often the kubelet restarted its containers in place."""
+    containers: tuple[SeenContainer, ...] = ()
+    role_label: str = ""
+    index_label: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+
+class SeenService(Struct, frozen=True):
+    name: str
+    uid: str
+    deleting: bool = False
+    role_label: str = ""
+    index_label: str = ""
+
+
+class World(Struct, frozen=True, kw_only=True):
+    """What a job's own children were at one instant."""
+
+    pods: tuple[SeenPod, ...] = ()
+    services: tuple[SeenService, ...] = ()
+    now: datetime
+
+
+class RoleTally(Struct, frozen=True):
+    replicas: int
+    active: int = 0
+    succeeded: frozenset[int] = frozenset()
+    failed: frozenset[int] = frozenset()
+    """Members that have failed for good. One that will be restarted is not among them."""
+
+    @property
+    def done(self) -> bool:
+        return self.replicas > 0 and len(self.succeeded) >= self.replicas
+
+
+class Tally(Struct, frozen=True):
+    roles: Mapping[str, RoleTally]
+    """Every role of the job, in the framework's order."""
+    deciding: tuple[str, ...]
+    """The roles of this job whose end is the job's end."""
+
+
+class Undecided(Struct, frozen=True):
+    pass
+
+
+class Succeeded(Struct, frozen=True):
+    pass
+
+
+class Failed(Struct, frozen=True):
+    role: str
+    count: int
+
+
+Verdict: TypeAlias = Undecided | Succeeded | Failed
+
+
+class CreatePod(Struct, frozen=True):
+    member: Member
+
+
+class CreateService(Struct, frozen=True):
+    member: Member
+
+
+class DeletePod(Struct, frozen=True):
+    role: str
+    name: str
+    uid: str
+
+
+class DeleteService(Struct, frozen=True):
+    role: str
+    name: str
+    uid: str
+
+
+class DeleteJob(Struct, frozen=True):
+    """The job's time to live is over."""
+
+
+Action: TypeAlias = CreatePod | CreateService | DeletePod | DeleteService | DeleteJob
+
+
+class Event(Struct, frozen=True):
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What to do now. The status is what was seen, never what is about to be done."""
+
+    status: JobStatus
+    actions: tuple[Action, ...] = ()
+    events: tuple[Event, ...] = ()
+    wake_after: float | None = None
+    """Seconds until the clock alone can change the answer."""

@@ -1,0 +1,183 @@
+"""From what a user wrote to a Job: defaults filled in, roles canonical, every mistake with its field path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from trainop import rules
+from trainop.api.base import ApiModel
+from trainop.api.spec import JobSpec, ReplicaSpec, RunPolicy
+from trainop.api.status import JobStatus
+from trainop.framework import Framework
+from trainop.model import Job, Key, Problem
+
+
+class Port(ApiModel):
+    name: str | None = None
+    container_port: int = Field(strict=True)
+    protocol: str | None = None
+
+
+class Variable(ApiModel):
+    name: str
+
+
+class Container(ApiModel):
+    name: str
+    image: str | None = None
+    ports: list[Port] | None = None
+    env: list[Variable] | None = None
+
+
+class PodSpec(ApiModel):
+    containers: list[Container] | None = None
+
+
+class Metadata(ApiModel):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Outline(ApiModel):
+    """As much of a pod template as we look into; the API server minds the rest when the pod is created."""
+
+    metadata: Metadata | None = None
+    spec: PodSpec | None = None
+
+
+def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = False) -> Job[Any]:
+    """Never raises: what cannot be right stands in `problems`. `strict` also minds fields nobody knows."""
+    metadata = _mapping(raw.get("metadata"))
+    spec, problems = _spec(framework, raw.get("spec"), strict=strict)
+    replicas, misnamed = _by_role(framework, spec.replica_specs if spec else {})
+    name = str(metadata.get("name", ""))
+    if not re.fullmatch(rules.NAME, name):
+        problems.append(Problem("metadata.name", rules.name_message()))
+    job: Job[Any] = Job(
+        key=Key(framework.gvk, metadata.get("namespace") or "default", name),
+        uid=metadata.get("uid", ""),
+        resource_version=metadata.get("resourceVersion", ""),
+        generation=metadata.get("generation", 0),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        spec=spec or framework.spec.model_construct(),
+        policy=spec.effective_policy() if spec else RunPolicy.model_construct(managed_by=_manager(raw)),
+        replicas=replicas,
+        status=_status(raw.get("status")),
+    )
+    if spec:
+        problems += [*misnamed, *(list(_misshapen(framework, spec)) or rules.problems(framework, job))]
+    # Nobody gets to look into a template that may have any shape.
+    return replace(job, problems=tuple(problems), replicas={}) if problems else job
+
+
+def _spec(framework: Framework[Any], raw: Any, *, strict: bool) -> tuple[JobSpec | None, list[Problem]]:
+    try:
+        spec = framework.spec.model_validate(
+            _without_nulls(raw or {}), extra="forbid" if strict else "ignore"
+        )
+    except ValidationError as error:
+        return None, list(_problems(error))
+    return spec, []
+
+
+def _misshapen(framework: Framework[Any], spec: JobSpec) -> Iterator[Problem]:
+    for spelling, replica in spec.replica_specs.items():
+        try:
+            Outline.model_validate(replica.template)
+        except ValidationError as error:
+            yield from _problems(error, framework.replicas_field, spelling, "template")
+
+
+def _by_role(
+    framework: Framework[Any], written: Mapping[str, ReplicaSpec]
+) -> tuple[dict[str, ReplicaSpec], list[Problem]]:
+    known = {role.name.lower(): role.name for role in framework.roles}
+    where = f"spec.{framework.replicas_field}"
+    found: dict[str, ReplicaSpec] = {}
+    problems = []
+    for spelling, replica in written.items():
+        role = known.get(spelling.lower())
+        if role is None:
+            problems.append(Problem(f"{where}.{spelling}", rules.roles_message(framework)))
+        elif role in found:
+            problems.append(Problem(f"{where}.{spelling}", rules.twice_message()))
+        else:
+            found[role] = replica
+    return {role.name: found[role.name] for role in framework.roles if role.name in found}, problems
+
+
+def _manager(raw: Mapping[str, Any]) -> Any:
+    """Who manages a job whose spec cannot be read as a whole: a stranger's job is none of our business."""
+    manager = _mapping(_mapping(raw.get("spec")).get("runPolicy")).get("managedBy")
+    return manager if isinstance(manager, str) else None
+
+
+def _status(raw: Any) -> JobStatus:
+    try:
+        return JobStatus.model_validate(raw or {})
+    except ValidationError:
+        # The CRD's schema keeps such a status out; whoever got one in gets a fresh one.
+        return JobStatus()
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _without_nulls(value: Any) -> Any:
+    """As the API server does: a field set to null is a field not set."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def _problems(error: ValidationError, *where: str) -> Iterator[Problem]:
+    for item in error.errors(include_url=False):
+        yield Problem(_path((*where, *item["loc"])), _sentence(item))
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    """`spec.tfReplicaSpecs.Worker.replicas`, without the branch names pydantic adds for a choice of types."""
+    parts = [part for part in loc if not (isinstance(part, str) and part in ("int", "str"))]
+    return "spec" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+
+
+def _sentence(item: ErrorDetails) -> str:
+    """pydantic's finding in the words of someone who edits YAML."""
+    given, context = item["input"], item.get("ctx", {})
+    match item["type"]:
+        case "missing":
+            return "is required"
+        case "extra_forbidden":
+            return "unknown field"
+        case "enum" | "literal_error":
+            return f"must be {_unquoted(context['expected'])}, not {given!r}"
+        case "greater_than_equal":
+            return f"must be at least {context['ge']}, not {given!r}"
+        case "less_than_equal":
+            return f"must be at most {context['le']}, not {given!r}"
+        case "int_type" | "int_parsing" | "int_from_float":
+            return f"must be a whole number, not {given!r}"
+        case "bool_type" | "bool_parsing":
+            return f"must be true or false, not {given!r}"
+        case "dict_type" | "model_type" | "model_attributes_type":
+            return f"must be a mapping of names to values, not {given!r}"
+        case "list_type":
+            return f"must be a list, not {given!r}"
+        case "string_type":
+            return f"must be text, not {given!r}; put it in quotes"
+        case "too_short":
+            return "at least one is needed"
+        case _:
+            return item["msg"]
+
+
+def _unquoted(words: Any) -> str:
+    """`'' or AllWorkers`: only an empty word needs its quotes."""
+    return re.sub(r"'(\w[^']*)'", r"\1", str(words))

@@ -1,0 +1,26 @@
+"""One pass over one job, from start to finish. The file to read first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainop.engine.plan import plan as make_plan
+from trainop.framework import Framework
+from trainop.kube.act import act
+from trainop.kube.cluster import Cluster, observe
+from trainop.kube.report import report
+from trainop.model import Key
+from trainop.parse import parse
+
+
+async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> float | None:
+    """Seconds until the job is to be looked at again; None when only an event can change anything."""
+    raw = cluster.jobs.get(key)
+    if raw is None:
+        return None
+    job = parse(framework, raw)
+    world = observe(cluster, job)
+    plan = make_plan(framework, job, world, cluster.domain)
+    outcome = await act(cluster, framework, job, plan.actions)
+    written = await report(cluster, framework, job, plan, outcome)
+    return 0.0 if written else plan.wake_after

@@ -1,0 +1,32 @@
+"""Looking into a user's pod template without trusting its shape and without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def containers(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The regular containers; empty when there is nothing of that shape."""
+    spec = template.get("spec")
+    found = spec.get("containers") if isinstance(spec, Mapping) else None
+    return [c for c in found if isinstance(c, Mapping)] if isinstance(found, list) else []
+
+
+def container(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The container of that name; empty when there is none."""
+    return next((c for c in containers(template) if c.get("name") == name), {})
+
+
+def port(template: Mapping[str, Any], container_name: str, port_name: str, default: int) -> int:
+    """The number of the port called `port_name` in that container, else the default."""
+    for entry in container(template, container_name).get("ports") or ():
+        if entry.get("name") == port_name:
+            return int(entry["containerPort"])
+    return default
+
+
+def metadata(template: Mapping[str, Any], field: str) -> dict[str, str]:
+    """A copy of the template's labels or annotations."""
+    found = (template.get("metadata") or {}).get(field)
+    return dict(found) if isinstance(found, Mapping) else {}
