@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types unit crds lock cluster cluster-down clean
+.PHONY: help demo test check lint types unit crds lock cluster kubelet cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,13 +38,16 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "==> unit tests"
-	@$(BIN)/pytest -q -m "not cluster"
+	@$(BIN)/pytest -q -m "not cluster and not thorough"
 
 crds: $(READY) ## print crds/ anew from the models
 	@$(BIN)/trainop crds --output-dir crds
 
 cluster: $(READY) ## a real control plane until Ctrl-C; prints the KUBECONFIG to export
 	@$(BIN)/python -m tests.cluster up
+
+kubelet: $(READY) ## play the node for it: pods run, each job's leading member ends well
+	@$(BIN)/python -m tests.kubelet
 
 cluster-down: $(READY) ## end every control plane that `make cluster` started
 	@$(BIN)/python -m tests.cluster down

@@ -1,12 +1,20 @@
-"""The node in tests: moves a pod through its life on command, by patching its status as a kubelet would."""
+"""The node in tests: moves a pod through its life on command, by patching its status as a kubelet would.
+
+`make kubelet` plays one for `make cluster`, where pods are objects that nobody runs.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from trainop.kube.port import PODS, Api, Raw
+import click
 
-NODE = "test-node"
+from trainop.engine import labels
+from trainop.errors import TrainopError
+from trainop.kube.client import Client
+from trainop.kube.credentials import load
+from trainop.kube.port import PODS, Api, Raw
 
 
 class Kubelet:
@@ -53,3 +61,35 @@ def _status(container: str, state: Raw, restarts: int = 0) -> Raw:
 
 def _terminated(code: int) -> Raw:
     return {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed"}}
+
+
+async def play(seconds: float) -> None:
+    """Run every pod of a training job; let those that lead end well after a while, which ends their jobs."""
+    async with Client(load()) as api:
+        click.echo(f"every pod runs; each job's leading member exits 0 after {seconds:g} s; Ctrl-C ends this")
+        while True:
+            for pod in (await api.list(PODS, dict, selector=labels.JOB_NAME)).items:
+                kubelet, name = Kubelet(api, pod["metadata"]["namespace"]), pod["metadata"]["name"]
+                phase, leads = pod["status"].get("phase"), labels.JOB_ROLE in pod["metadata"]["labels"]
+                if phase == "Pending":
+                    click.echo(f"{name} runs")
+                    await kubelet.run(name)
+                elif phase == "Running" and leads:
+                    await asyncio.sleep(seconds)
+                    click.echo(f"{name} exits 0")
+                    await kubelet.exit(name)
+            await asyncio.sleep(0.2)
+
+
+@click.command()
+@click.option("--after", default=3.0, show_default=True, help="Seconds a leading member runs.")
+def main(after: float) -> None:
+    """Play the node for the cluster that KUBECONFIG names, until Ctrl-C."""
+    try:
+        asyncio.run(play(after))
+    except TrainopError as error:
+        raise click.ClickException(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()

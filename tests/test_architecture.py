@@ -37,8 +37,8 @@ FORBIDDEN_IN_CORE = {
 }  # fmt: skip
 
 
-def python_files(folder: str) -> Iterator[Path]:
-    return (path for path in sorted((ROOT / folder).rglob("*.py")) if "__pycache__" not in path.parts)
+def python_files(folder: str) -> list[Path]:
+    return [path for path in sorted((ROOT / folder).rglob("*.py")) if "__pycache__" not in path.parts]
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +42,14 @@ def test_every_command_has_help_with_examples(name: str) -> None:
 
 def test_help_imports_no_command_and_comes_at_once() -> None:
     code = (
-        "import sys; from trainop.cli import main; main(['--help'], standalone_mode=False);"
-        "sys.exit(bool({'pydantic', 'kubernetes', 'kopf', 'yaml'} & set(sys.modules)))"
+        "import sys, time; from trainop.cli import main; main(['--help'], standalone_mode=False);"
+        "heavy = {'pydantic', 'kubernetes', 'kopf', 'yaml'} & set(sys.modules);"
+        "sys.exit(f'{heavy}, {time.process_time()} s' if heavy or time.process_time() > 0.4 else 0)"
     )
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0  # noqa: S603
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.4
+    # The process's own time: the clock on the wall also tells how busy the machine is with other tests.
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("words", [["version"], ["--version"]])
@@ -113,7 +111,8 @@ def test_json_and_yaml_say_the_same() -> None:
 def test_crds_names_the_frameworks_there_are_when_asked_for_another() -> None:
     result = trainop("crds", "--framework", "pytorch")
     assert result.exit_code == 2
-    assert result.stderr == "trainop: no framework is called pytorch; installed are mxnet, tensorflow\n"
+    assert result.stderr.startswith("trainop: no framework is called pytorch; installed are ")
+    assert "mxnet, tensorflow" in result.stderr
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from trainop.kube.client import Client
 from trainop.kube.port import PODS, SERVICES, Resource
 from trainop.model import SeenService
 
+CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 QUOTAS = Resource("", "v1", "resourcequotas")
 
 
@@ -58,7 +60,7 @@ async def test_of_a_shape_without_more_than_metadata_no_more_is_sent(api: Client
     async with api._open("GET", path, api._call, accept=bare.accept_list) as answer:
         assert b"PartialObjectMetadataList" in await answer.read()
     async with api._open("GET", f"{path}/a", api._call, accept=bare.accept) as answer:
-        assert b"clusterIP" not in await answer.read()
+        assert b'"clusterIP"' not in await answer.read()
 
 
 async def test_a_status_is_patched_and_nothing_else(api: Client, namespace: str) -> None:
@@ -105,35 +107,63 @@ async def test_a_watch_tells_what_happens_to_what_was_asked_for(api: Client, nam
     await api.delete(PODS, namespace, "a", made.metadata.uid)
     told = []
     async with asyncio.timeout(30):
-        async for change in api.watch(
-            PODS, wire.Pod, since=since, namespace=namespace, selector="app=test"
-        ):  # pragma: no branch - it is left when the last line has come
+        async for change in api.watch(PODS, wire.Pod, since=since, namespace=namespace, selector="app=test"):
             told.append((change.type, change.object.metadata.name, change.object.status.phase))
             if change.type == "DELETED":
                 break
-    assert told == [("ADDED", "a", "Pending"), ("MODIFIED", "a", "Running"), ("DELETED", "a", "Running")]
+    assert told[0][0] == "BOOKMARK"
+    assert told[1:3] == [("ADDED", "a", "Pending"), ("MODIFIED", "a", "Running")]
+    assert told[-1] == ("DELETED", "a", "Running")
 
 
-async def test_a_watch_that_the_server_ends_has_told_where_to_go_on(
+async def test_a_watch_that_the_server_ends_just_ends(
     api: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "_WATCH", 1)
     since = (await api.list(SERVICES, wire.Service, namespace=namespace)).resource_version
-    await api.create(SERVICES, namespace, a_service("a"), wire.Service)
-    types = []
+    made = await api.create(SERVICES, namespace, a_service("a"), wire.Service)
     async with asyncio.timeout(30):
-        async for change in api.watch(SERVICES, wire.Service, since=since, namespace=namespace):
-            types.append(change.type)
-            last = change.object.metadata.resource_version
-    assert (types[0], types[-1]) == ("ADDED", "BOOKMARK")
-    assert int(last) > int(since)
+        told = [
+            change async for change in api.watch(SERVICES, wire.Service, since=since, namespace=namespace)
+        ]
+    assert [change.type for change in told] == ["BOOKMARK", "ADDED"]
+    assert told[-1].object == made
 
 
-async def test_a_watch_from_too_long_ago_says_so(api: Client) -> None:
-    with pytest.raises(Gone, match="too old resource version") as gone:
-        async for _ in api.watch(PODS, wire.Pod, since="1"):
-            pass
+async def test_a_watch_from_before_the_servers_memory_says_so(api: Client) -> None:
+    things = Resource(f"{secrets.token_hex(4)}.trainop.test", "v1", "things")
+    made = await api.create(CRDS, "", a_crd(things), wire.Service)
+    try:
+        async with asyncio.timeout(30):
+            while not await served(api, things):
+                pass
+            with pytest.raises(Gone, match="too old resource version") as gone:
+                _ = [change async for change in api.watch(things, dict, since="1")]
+    finally:
+        await api.delete(CRDS, "", made.metadata.name, made.metadata.uid)
     assert (gone.value.code, gone.value.reason) == (410, "Expired")
+
+
+def a_crd(resource: Resource) -> dict[str, Any]:
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    names = {"kind": "Thing", "plural": resource.plural}
+    return {
+        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "spec": {
+            "group": resource.group,
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [{"name": resource.version, "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+async def served(api: Client, resource: Resource) -> bool:
+    try:
+        await api.list(resource, dict)
+    except (Gone, Unreachable):
+        return False
+    return True
 
 
 async def test_a_cache_follows_a_real_server(api: Client, namespace: str) -> None:
@@ -224,8 +254,9 @@ async def test_without_the_right_to_it_one_is_refused(
     control_plane: Cluster, core_api: CoreV1Api, namespace: str
 ) -> None:
     request = AuthenticationV1TokenRequest(spec=V1TokenRequestSpec(audiences=[]))
-    token = core_api.create_namespaced_service_account_token("default", namespace, request).status.token
-    nobody = replace(credentials.load(str(control_plane.kubeconfig)), token=token)
+    granted = core_api.create_namespaced_service_account_token("default", namespace, request).status
+    assert granted is not None
+    nobody = replace(credentials.load(str(control_plane.kubeconfig)), token=granted.token)
     async with Client(nobody) as api:
         with pytest.raises(Refused, match=f"serviceaccount:{namespace}:default.* cannot list") as refused:
             await api.list(PODS, wire.Pod, namespace=namespace)

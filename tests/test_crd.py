@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +12,11 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from pydantic import Field
 
 from tests.cluster.controlplane import Cluster, Refused
 from tests.cluster.shared import CRDS
-from trainop import cli, registry
+from trainop import registry
 from trainop.api.spec import JobSpec
 from trainop.crd import crd
 from trainop.framework import Role
@@ -81,11 +82,15 @@ def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[s
         yield f"{path}.{name}", below
         yield from fields(below, f"{path}.{name}")
     for values in ("items", "additionalProperties"):
-        yield from fields(schema.get(values, {}), f"{path}[]")
+        if values in schema:
+            yield from fields(schema[values], f"{path}[]")
 
 
 def test_the_files_in_crds_are_what_make_crds_would_write(tmp_path: Path) -> None:
-    CliRunner().invoke(cli.main, ["crds", "--output-dir", str(tmp_path)], catch_exceptions=False)
+    # Another process, because this one may know frameworks that exist only in tests.
+    trainop = str(Path(sys.executable).with_name("trainop"))
+    command = [trainop, "crds", "--output-dir", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
     fresh = {path.name: path.read_text() for path in tmp_path.iterdir()}
     stored = {path.name: path.read_text() for path in CRDS.iterdir()}
     assert fresh == stored, "run `make crds`"
@@ -227,7 +232,7 @@ def test_applying_a_job_twice_changes_nothing(mnist: Mnist) -> None:
 
 def test_a_field_that_nobody_knows_is_refused_by_kubectl(mnist: Mnist) -> None:
     typo = {**TFJOB, "spec": {**SPEC, "runPolcy": {}}}
-    with pytest.raises(Refused, match='unknown field "spec.runPolcy"'):
+    with pytest.raises(Refused, match=r'unknown field "spec\.runPolcy"'):
         mnist.run("apply", "-f", "-", stdin=typo)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.kubelet import Kubelet
-from trainop.engine import pods
 from trainop.engine.topology import topology
 from trainop.framework import Framework
 from trainop.kube.cluster import resource
 from trainop.kube.memory import Memory
 from trainop.kube.port import EVENTS, Raw
-from trainop.model import Job
+from trainop.model import Job, Member
 from trainop.operator.controller import Controller
 from trainop.parse import parse
 from trainop.registry import frameworks
@@ -26,77 +26,88 @@ from trainop.registry import frameworks
 EXAMPLES = ("examples/tensorflow/tfjob.yaml", "examples/mxnet/mxjob.yaml")
 ROOT = Path(__file__).parents[1]
 NAMESPACE = "default"
-console = Console(highlight=False, soft_wrap=False)
+console = Console(highlight=False)
 
 
 async def main() -> None:
     for path in EXAMPLES:
         raw = yaml.safe_load((ROOT / path).read_text())
         framework = next(f for f in frameworks().values() if f.kind == raw["kind"])
+        job = parse(framework, raw, strict=True)
+        members = list(topology(framework, job))
         console.rule(f"[bold]{path}", align="left")
-        rendered(framework, parse(framework, raw, strict=True))
-        await driven(framework, raw)
+        show_rendered(framework, job, members)
+        await drive(framework, job, members, raw)
     console.rule("[bold green]both jobs Succeeded", align="left")
 
 
-def rendered(framework: Framework[Any], job: Job[Any]) -> None:
-    """The pods the operator would make, and what each of them is told about the others."""
-    members = topology(framework, job)
-    environment = framework.bootstrap(job, members)
-    table = Table("pod", "address", "restarts", box=None, header_style="dim", padding=(0, 2, 0, 0))
+def show_rendered(framework: Framework[Any], job: Job[Any], members: list[Member]) -> None:
+    """The pods the operator would make, and what one of them is told about the others."""
+    table = Table(
+        "pod and service", "port", "restartPolicy", box=None, header_style="dim", padding=(0, 2, 0, 0)
+    )
     for member in members:
-        policy = pods.pod_restart_policy(job.replicas[member.role].restart_policy)
-        table.add_row(member.name, f"{member.address}:{member.port}", policy)
+        policy = job.replicas[member.role].restart_policy
+        table.add_row(member.name, str(member.port), policy)
     console.print(table)
-    last = list(members)[-1]
+    last = members[-1]
     console.print(f"\n[dim]what {last.name} finds in its environment:[/]")
-    for name, value in environment(last).items():
-        shown = json.dumps(json.loads(value), indent=1) if value.startswith("{") else value
-        console.print(f"  [cyan]{name}[/]={shown}", soft_wrap=True)
+    for name, value in framework.bootstrap(job, topology(framework, job))(last).items():
+        console.print(f"  [cyan]{name}[/]={value}", soft_wrap=True)
 
 
-async def driven(framework: Framework[Any], raw: Raw) -> None:
+async def drive(framework: Framework[Any], job: Job[Any], members: list[Member], raw: Raw) -> None:
     """The job's life: its pods run, one is killed and comes back, the deciding role ends well."""
-    memory = Memory()
-    controller = Controller(memory, {framework.gvk: framework})
-    kubelet = Kubelet(memory, NAMESPACE)
-    job = parse(framework, raw, strict=True)
-    members = list(topology(framework, job))
     console.print("\n[dim]its life:[/]")
-    async with controller.running():
-        watch = asyncio.create_task(_watch(memory, controller, framework))
+    memory = Memory()
+    kubelet = Kubelet(memory, NAMESPACE)
+    async with operator(memory, framework) as states:
         await memory.create(resource(framework), NAMESPACE, raw, dict)
-        await _state(memory, framework, job, "Created")
+        await until(states, "Created")
         for member in members:
             await kubelet.run(member.name)
-        await _state(memory, framework, job, "Running")
-        console.print(f"  [yellow]! {members[-1].name} is killed (exit code 137)")
+        await until(states, "Running")
+        console.print(f"  [yellow]{members[-1].name} is killed: exit code 137")
         await kubelet.exit(members[-1].name, 137)
-        await _state(memory, framework, job, "Restarting", "Running")
+        await until(states, "Restarting")
+        await until(states, "Running")
         for member in members:
             if member.role in framework.deciding(job.replicas):
                 await kubelet.exit(member.name)
-        await _state(memory, framework, job, "Succeeded")
-        watch.cancel()
-    for event in (await memory.list(EVENTS, dict)).items:
-        console.print(f"    [dim]{event['type']:8}{event['reason']:24}{event['message']}", soft_wrap=True)
+        await until(states, "Succeeded")
+    console.print("\n[dim]what kubectl describe would tell:[/]")
+    told = (await memory.list(EVENTS, dict)).items
+    for event in sorted(told, key=lambda e: int(e["metadata"]["resourceVersion"])):
+        console.print(f"  [dim]{event['type']:8}{event['reason']:24}[/]{event['message']}", soft_wrap=True)
     console.print()
 
 
-async def _state(memory: Memory, framework: Framework[Any], job: Job[Any], *wanted: str) -> None:
-    since = "0"
-    async for change in memory.watch(resource(framework), dict, since=since):
-        status = change.object.get("status", {})
-        conditions = status.get("conditions") or [{"type": "", "message": ""}]
-        if conditions[-1]["type"] in wanted:
-            state, message = conditions[-1]["type"], conditions[-1]["message"]
-            console.print(f"  [green]{state:<11}[/]{status['progress']:<5} {message}")
-            return
+@asynccontextmanager
+async def operator(memory: Memory, framework: Framework[Any]) -> AsyncIterator[asyncio.Queue[str]]:
+    """The operator at work, and the states its jobs pass through."""
+    controller = Controller(memory, {framework.gvk: framework})
+    states: asyncio.Queue[str] = asyncio.Queue()
+
+    async def watch() -> None:
+        async for change in memory.watch(resource(framework), dict, since="0"):
+            controller.job_seen(framework, change.object, deleted=change.type == "DELETED")
+            status = change.object.get("status") or {}
+            for newest in (status.get("conditions") or [])[-1:]:
+                states.put_nowait(newest["type"])
+                console.print(
+                    f"  [green]{newest['type']:<11}[/]{status['progress']:<5}{newest['message']}",
+                    soft_wrap=True,
+                )
+
+    async with controller.running():
+        watching = asyncio.create_task(watch())
+        yield states
+        watching.cancel()
 
 
-async def _watch(memory: Memory, controller: Controller, framework: Framework[Any]) -> None:
-    async for change in memory.watch(resource(framework), dict, since="0"):
-        controller.job_seen(framework, change.object, deleted=change.type == "DELETED")
+async def until(states: asyncio.Queue[str], wanted: str) -> None:
+    while await states.get() != wanted:
+        pass
 
 
 if __name__ == "__main__":

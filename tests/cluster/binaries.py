@@ -4,15 +4,15 @@ import contextlib
 import fcntl
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster import build
-from tests.cluster.build import Unavailable
+from tests.cluster.build import KUBERNETES, Sources, Unavailable
 from tests.cluster.progress import Progress
 
-NAMES = tuple(build.PACKAGES)
+NAMES = tuple(KUBERNETES.packages)
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,7 @@ def find(progress: Progress) -> Binaries:
     found = _named_by_user()
     missing = [name for name in NAMES if name not in found]
     if missing:
-        try:
-            found |= _cached(missing, progress)
-        except OSError as error:
-            where = error.filename or cache()
-            raise Unavailable(
-                f"the cache cannot be filled ({where}: {error.strerror}): free the disk, "
-                "or name a writable directory with XDG_CACHE_HOME."
-            ) from error
+        found |= cached(KUBERNETES, missing, progress)
     return Binaries(**{name.replace("-", "_"): found[name] for name in NAMES})
 
 
@@ -46,12 +39,12 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trainop"
 
 
-def folder() -> Path:
+def folder(sources: Sources = KUBERNETES) -> Path:
     """The cache entry of exactly these binaries for this machine."""
     machine = platform.machine().lower()
     arch = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
     system = f"{platform.system().lower()}-{arch}"
-    return cache() / f"kubernetes-{build.version()}" / system / build.fingerprint()
+    return cache() / f"{sources.name}-{sources.version}" / system / sources.fingerprint
 
 
 def _named_by_user() -> dict[str, Path]:
@@ -65,15 +58,26 @@ def _named_by_user() -> dict[str, Path]:
     return {name: assets / name for name in NAMES if os.access(assets / name, os.X_OK)}
 
 
-def _cached(names: list[str], progress: Progress) -> dict[str, Path]:
-    """The cache entry's binaries, built where they are missing."""
-    entry = folder()
+def cached(sources: Sources, names: Sequence[str], progress: Progress) -> dict[str, Path]:
+    """The binaries in the cache, built where they are missing; raises Unavailable where that cannot be done."""
+    try:
+        return _cached(sources, names, progress)
+    except OSError as error:
+        where = error.filename or cache()
+        raise Unavailable(
+            f"the cache cannot be filled ({where}: {error.strerror}): free the disk, "
+            "or name a writable directory with XDG_CACHE_HOME."
+        ) from error
+
+
+def _cached(sources: Sources, names: Sequence[str], progress: Progress) -> dict[str, Path]:
+    entry = folder(sources)
     if not all((entry / name).exists() for name in names):
         entry.mkdir(parents=True, exist_ok=True)
         with _alone(cache() / "lock", progress):
             missing = [name for name in names if not (entry / name).exists()]
             if missing:
-                build.build(missing, entry, cache(), progress)
+                build.build(sources, missing, entry, cache(), progress)
     return {name: entry / name for name in names}
 
 
@@ -84,6 +88,6 @@ def _alone(lock: Path, progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.step("waiting for another process that builds the control plane")
+            progress.step("waiting for another process that builds into the same cache")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

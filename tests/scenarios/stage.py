@@ -105,9 +105,9 @@ class Stage:
         return [(e["reason"], e["message"]) for e in found.items if e["involvedObject"]["name"] == self.name]
 
     async def run_all(self, *roles: str) -> None:
-        """Every member has a pod, and each of them runs."""
+        """Every member has a pod and a service, and each of them runs."""
         names = self.children(*roles)
-        await self.until(lambda: self._have_pods(names), f"pods {names}")
+        await self.until(lambda: self._have(names), f"pods and services {names}")
         for name in names:
             await self.kubelet.run(name)
 
@@ -144,8 +144,8 @@ class Stage:
 
         await self.until(same, f"exactly the services {names}")
 
-    async def _have_pods(self, names: list[str]) -> bool:
-        return set(names) <= set(await self.pods())
+    async def _have(self, names: list[str]) -> bool:
+        return set(names) <= set(await self.pods()) & set(await self.services())
 
     async def _ours(self, what: Resource) -> dict[str, Raw]:
         selector = f"training.kubeflow.org/job-name={self.name}"

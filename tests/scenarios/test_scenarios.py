@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.scenarios.stage import Stage
-from trainop.kube.port import PODS, Raw
+from trainop.kube.port import PODS, SERVICES, Raw
 
 
 def conditions(job: Raw) -> dict[str, str]:
@@ -114,7 +114,7 @@ async def test_a_member_that_succeeded_is_not_run_again_when_its_pod_is_deleted(
 
     async def recorded() -> bool:
         role = (await stage.job())["status"]["replicaStatuses"][stage.cast.server]
-        return role.get("succeededIndexes") == "0"
+        return bool(role.get("succeededIndexes") == "0")
 
     await stage.until(recorded, f"{done} on record as succeeded")
     uid = (await stage.pods())[done]["metadata"]["uid"]
@@ -208,3 +208,41 @@ async def test_users_are_told_what_happened(stage: Stage) -> None:
 
     await stage.until(told, "events")
     assert ("SuccessfulCreatePod", f"Created pod: {stage.child(stage.cast.decider)}") in await stage.events()
+
+
+async def test_a_name_taken_by_something_else_is_told_and_mended_by_removing_it(stage: Stage) -> None:
+    taken = stage.child(stage.cast.server)
+    foreign = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": taken, "labels": {}},
+        "spec": {"ports": [{"port": 80}]},
+    }
+    theirs: Raw = await stage.api.create(SERVICES, stage.namespace, foreign, dict)
+    await stage.submit()
+    job = await stage.until_state("Blocked")
+    blocked = job["status"]["conditions"][-1]
+    assert (blocked["status"], blocked["reason"]) == ("True", "NameConflict")
+    assert f"service {taken}" in blocked["message"]
+    found: Raw = await stage.api.get(SERVICES, stage.namespace, taken, dict)
+    assert found["metadata"]["uid"] == theirs["metadata"]["uid"]
+
+    await stage.api.delete(SERVICES, stage.namespace, taken, theirs["metadata"]["uid"])
+    await stage.run_all()
+    job = await stage.until_state("Running")
+    assert conditions(job) == {"Blocked": "False", "Created": "True", "Running": "True"}
+
+
+async def test_scaling_down_removes_surplus_members_and_scaling_up_adds_them(stage: Stage) -> None:
+    role = next(role for role, count in stage.cast.replicas.items() if count == 2)
+    field = stage.cast.framework.replicas_field
+    await stage.submit()
+    await stage.run_all()
+    await stage.edit({field: {role: {"replicas": 1}}})
+    fewer = [name for name in stage.children() if name != stage.child(role, 1)]
+    await stage.until_pods_are(fewer)
+    await stage.until_services_are(fewer)
+    await stage.edit({field: {role: {"replicas": 3}}})
+    more = sorted([*stage.children(), stage.child(role, 2)])
+    await stage.until_pods_are(more)
+    await stage.until_services_are(more)

@@ -101,16 +101,15 @@ def _resumed(scene: Scene) -> Plan | None:
 def _decided(scene: Scene) -> Plan | None:
     """Success of the deciding role first, then failure. Nothing is deleted before the verdict is stored."""
     framework, job = scene.framework, scene.job
-    status = _observed(scene)
     match framework.outcome(job, roster.tally(framework, job, scene.roster)):
         case Undecided():
             return None
         case Succeeded():
             message = labels.say(framework.wording.succeeded, framework, job)
-            ended = _end(scene, status, ConditionType.SUCCEEDED, "Succeeded", message)
+            ended = _end(scene, _observed(scene), ConditionType.SUCCEEDED, "Succeeded", message)
         case Failed(role, count):
             message = labels.say(framework.wording.failed, framework, job, role=role, count=count)
-            ended = _end(scene, status, ConditionType.FAILED, "Failed", message)
+            ended = _end(scene, _observed(scene), ConditionType.FAILED, "Failed", message)
     return replace(ended, events=(*_exits(scene, State.SUCCEEDED, State.FAILED), *ended.events))
 
 
@@ -235,8 +234,7 @@ def _exits(scene: Scene, *states: State) -> Iterator[Event]:
 
 
 def _warnings(scene: Scene, actions: list[Action]) -> Iterator[Event]:
-    made = [action.member for action in actions if isinstance(action, CreatePod)]
-    if made:
-        environment = scene.framework.bootstrap(scene.job, scene.topology)
-        for member in {member.role: member for member in made}.values():
-            yield from pods.warnings(scene.framework, scene.job, member.role, environment(member))
+    """What will not be used as it was written, once for each role of which a pod is made."""
+    made = {action.member.role: action.member for action in actions if isinstance(action, CreatePod)}
+    for member in made.values():
+        yield from pods.warnings(scene.framework, scene.job, scene.topology, member)

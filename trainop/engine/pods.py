@@ -12,7 +12,7 @@ from trainop import template
 from trainop.api.spec import RestartPolicy
 from trainop.engine import labels, topology
 from trainop.framework import Framework
-from trainop.model import Env, Event, Job, Member
+from trainop.model import Env, Event, Job, Member, Topology
 
 
 def manifest(framework: Framework[Any], job: Job[Any], member: Member, env: Env) -> dict[str, Any]:
@@ -59,16 +59,18 @@ def ports(framework: Framework[Any], container: Mapping[str, Any]) -> list[Mappi
     return [*written, {"name": framework.port_name, "containerPort": framework.port}]
 
 
-def warnings(framework: Framework[Any], job: Job[Any], role: str, env: Env) -> Iterator[Event]:
-    """What in the template of a role will not be used as it was written."""
-    written = job.replicas[role].template
+def warnings(framework: Framework[Any], job: Job[Any], members: Topology, me: Member) -> Iterator[Event]:
+    """What in the template of a member will not be used as it was written."""
+    written = job.replicas[me.role].template
     if written["spec"].get("restartPolicy"):
         yield Event("Warning", labels.RESTART_POLICY_OVERWRITTEN, labels.RESTART_POLICY_SENTENCE)
     for container in template.containers(written):
-        names = sorted(entry["name"] for entry in container.get("env") or () if entry.get("name") in env)
-        if names and _gets_env(framework, container):
+        own = {entry["name"] for entry in container.get("env") or ()}
+        if not own or not _gets_env(framework, container):
+            continue
+        if names := sorted(own & framework.bootstrap(job, members)(me).keys()):
             message = labels.ENV_SENTENCE.format(
-                names=", ".join(names), container=container["name"], role=role
+                names=", ".join(names), container=container["name"], role=me.role
             )
             yield Event("Warning", labels.ENV_OVERWRITTEN, message)
 

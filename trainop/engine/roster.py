@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from trainop.framework import Framework
 from trainop.model import Job, Member, RoleTally, SeenPod, SeenService, Tally, Topology, World
 
 
-class State(Enum):
+class State(StrEnum):
     MISSING = "has no pod"
     GOING = "its pod is being deleted"
     WAITING = "its pod has not started"
@@ -46,6 +46,8 @@ class Roster(Struct, frozen=True):
     places: tuple[Place, ...]
     surplus: tuple[Place, ...]
     """Members beyond the number of replicas, after a scale-down."""
+    states: Mapping[str, Mapping[State, list[int]]]
+    """Who is in which state: the indexes, by role and state, of the members in `places`."""
 
     def __iter__(self) -> Iterator[Place]:
         yield from self.places
@@ -60,12 +62,14 @@ def call(framework: Framework[Any], job: Job[Any], members: Topology, world: Wor
     pods = {pod.name: pod for pod in world.pods}
     services = {service.name: service for service in world.services}
     done = {role: succeeded(job, role) for role in job.replicas}
+    states: dict[str, dict[State, list[int]]] = {role: {} for role in job.replicas}
     places = []
     for member in members:
         pod = pods.pop(member.name, None)
         state = _state(framework, job, member, pod, remembered=member.index in done[member.role])
         places.append(Place(member, state, pod, services.pop(member.name, None)))
-    return Roster(tuple(places), tuple(_surplus(framework, job, pods, services)))
+        states[member.role].setdefault(state, []).append(member.index)
+    return Roster(tuple(places), tuple(_surplus(framework, job, pods, services)), states)
 
 
 def succeeded(job: Job[Any], role: str) -> frozenset[int]:
@@ -75,17 +79,14 @@ def succeeded(job: Job[Any], role: str) -> frozenset[int]:
 
 
 def tally(framework: Framework[Any], job: Job[Any], roster: Roster) -> Tally:
-    found: dict[str, dict[State, list[int]]] = {role: {} for role in job.replicas}
-    for place in roster.places:
-        found[place.member.role].setdefault(place.state, []).append(place.member.index)
     roles = {
         role: RoleTally(
-            replicas=replica.replicas,
-            active=len(found[role].get(State.ACTIVE, ())),
-            succeeded=frozenset(found[role].get(State.SUCCEEDED, ())),
-            failed=frozenset(found[role].get(State.FAILED, ())),
+            replicas=job.replicas[role].replicas,
+            active=len(states.get(State.ACTIVE, ())),
+            succeeded=frozenset(states.get(State.SUCCEEDED, ())),
+            failed=frozenset(states.get(State.FAILED, ())),
         )
-        for role, replica in job.replicas.items()
+        for role, states in roster.states.items()
     }
     return Tally(roles, framework.deciding(job.replicas))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from trainop.api.status import JobStatus, ReplicaStatus
@@ -15,21 +14,15 @@ FAILED = (State.FAILED, State.RETRY, State.LOST)
 
 
 def observed(framework: Framework[Any], job: Job[Any], status: JobStatus, roster: Roster) -> JobStatus:
-    seen: dict[str, Counter[State]] = {role: Counter() for role in job.replicas}
-    done: dict[str, list[int]] = {role: [] for role in job.replicas}
-    for place in roster.places:
-        seen[place.member.role][place.state] += 1
-        if place.state is State.SUCCEEDED:
-            done[place.member.role].append(place.member.index)
     replica_statuses = {
         role: ReplicaStatus(
-            active=seen[role][State.ACTIVE],
-            succeeded=len(done[role]),
-            failed=sum(seen[role][state] for state in FAILED),
+            active=len(states.get(State.ACTIVE, ())),
+            succeeded=len(states.get(State.SUCCEEDED, ())),
+            failed=sum(len(states.get(state, ())) for state in FAILED),
             selector=labels.selector(framework, job, role),
-            succeeded_indexes=indexes.render(done[role]),
+            succeeded_indexes=indexes.render(states.get(State.SUCCEEDED, ())),
         )
-        for role in job.replicas
+        for role, states in roster.states.items()
     }
     return status.model_copy(
         update={
@@ -52,8 +45,8 @@ def idle(job: Job[Any], status: JobStatus) -> JobStatus:
 
 def after_end(status: JobStatus, roster: Roster) -> JobStatus:
     """The end is on record as it was seen; only what still runs is counted anew."""
-    active = Counter(place.member.role for place in roster.places if place.state is State.ACTIVE)
     kept = {
-        role: old.model_copy(update={"active": active[role]}) for role, old in status.replica_statuses.items()
+        role: old.model_copy(update={"active": len(roster.states.get(role, {}).get(State.ACTIVE, ()))})
+        for role, old in status.replica_statuses.items()
     }
     return status if kept == status.replica_statuses else status.model_copy(update={"replica_statuses": kept})

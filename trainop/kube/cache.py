@@ -94,7 +94,9 @@ class Cache(Generic[V]):
             return ()
         view = family.views.get(namespace)
         if view is None:
-            here = (held.seen for place, held in family.members.items() if namespace in (None, place.namespace))
+            here = (
+                held.seen for place, held in family.members.items() if namespace in (None, place.namespace)
+            )
             view = family.views[namespace] = tuple(sorted(here, key=_name))
         return view
 
@@ -120,11 +122,11 @@ class Cache(Generic[V]):
         """Until cancelled."""
         loop, failures = asyncio.get_running_loop(), 0
         while True:
-            started, pause = loop.time(), 0.0
+            pause, started, told = 0.0, loop.time(), self._version
             try:
                 if not self._listed:
                     await self._list()
-                    started = loop.time()
+                    started, told = loop.time(), self._version
                 await self._watch()
             except Gone as error:
                 self._listed = False
@@ -134,7 +136,7 @@ class Cache(Generic[V]):
                 if failures == 0:
                     log.warning("watching %s: %s; trying again", self._resource.plural, error)
             lasted = loop.time() - started > _LONGEST_PAUSE
-            failures = 0 if lasted or self.last_heard > started else failures + 1
+            failures = 0 if lasted or self._version > told else failures + 1
             await asyncio.sleep(max(pause, _pause(failures)))
 
     async def _list(self) -> None:

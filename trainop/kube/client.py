@@ -35,15 +35,15 @@ class Client:
     def __init__(
         self, credentials: Credentials, *, patience: float = 30, silence: float = 90, page: int = 500
     ) -> None:
-        """`patience`: seconds for a call. `silence`: seconds without a word on a watch until it counts as broken;
-        a bookmark comes every minute. `page`: how many objects of a list to ask for at once."""
+        """`patience`: seconds for a call. `silence`: seconds without a word after which a watch ends, since a
+        broken connection is silent, too. `page`: how many objects of a list to ask for at once."""
         self._credentials = credentials
         self._tls = credentials.tls()
         self._renewing = asyncio.Lock()
         self._renew_from = 0.0
         self._call = ClientTimeout(total=patience)
-        self._stream = ClientTimeout(sock_connect=patience, sock_read=silence)
-        self._page = page
+        self._stream = ClientTimeout(sock_connect=patience, sock_read=max(patience, 2 * silence))
+        self._silence, self._page = silence, page
         self._session: ClientSession
 
     async def __aenter__(self) -> Client:
@@ -121,9 +121,12 @@ class Client:
             "labelSelector": selector,
             "timeoutSeconds": str(_WATCH),
         }
+        # A quiet kind has no bookmarks either: that the server has opened the stream is a sign of life, too.
+        opened = msgspec.json.encode({"metadata": {"resourceVersion": since}})
         begun = b""
         async with self._open("GET", path, self._stream, accept=codec.accept, query=query) as answer:
-            async for chunk in answer.content.iter_any():
+            yield Change("BOOKMARK", codec.one.decode(opened))
+            while chunk := await self._heard(answer):
                 *lines, begun = (begun + chunk).split(b"\n")
                 for line in filter(None, lines):
                     try:
@@ -132,13 +135,13 @@ class Client:
                         raise _complaint(line, path) from None
                     yield change
 
-    async def served(self, group: str, version: str) -> frozenset[str]:
-        """The plurals of the kinds that are installed."""
+    async def _heard(self, stream: ClientResponse) -> bytes:
+        """Empty at the end: the server has closed the stream, or nobody may be there any more."""
         try:
-            found = await self._one("GET", f"/apis/{group}/{version}", _Discovery)
-        except Gone:
-            return frozenset()
-        return frozenset(resource.name for resource in found.resources)
+            async with asyncio.timeout(self._silence):
+                return await stream.content.readany()
+        except TimeoutError:
+            return b""
 
     async def _one(
         self,

@@ -37,4 +37,9 @@ def resource(framework: Framework[Any]) -> Resource:
 
 
 def observe(cluster: Cluster, job: Job[Any]) -> World:
-    return World(pods=cluster.pods.of(job.uid), services=cluster.services.of(job.uid), now=cluster.clock())
+    """Only what the job controls, in its own namespace: a reference forged elsewhere is none."""
+    return World(
+        pods=cluster.pods.of(job.uid, job.namespace),
+        services=cluster.services.of(job.uid, job.namespace),
+        now=cluster.clock(),
+    )

@@ -98,8 +98,10 @@ def _registry(
 
 
 def _for_kopf(login: Credentials) -> kopf.ConnectionInfo:
-    fields = {field.name for field in dataclasses.fields(kopf.ConnectionInfo)}
-    return kopf.ConnectionInfo(**{f.name: getattr(login, f.name) for f in dataclasses.fields(login) if f.name in fields})
+    """What kopf wants to know has the same names there."""
+    wanted = {field.name for field in dataclasses.fields(kopf.ConnectionInfo)}
+    known = {field.name for field in dataclasses.fields(login)}
+    return kopf.ConnectionInfo(**{name: getattr(login, name) for name in wanted & known})
 
 
 def _slim(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,11 @@ class WorkQueue:
     def __len__(self) -> int:
         return len(self._queued)
 
+    @property
+    def idle(self) -> bool:
+        """Nothing to do now; wake-ups may be set for later."""
+        return not self._queued and not self._running
+
     def add(self, key: Key) -> None:
         if key in self._running:
             self._dirty.add(key)

@@ -1,0 +1,89 @@
+"""The hand-over: the old operator begins all stories, stops, and trainop is started in its place."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.cluster import binaries, progress, waiting
+from tests.cluster.build import Unavailable
+from tests.cluster.controlplane import Cluster, ControlPlane
+from tests.cluster.leash import Process
+from tests.cluster.shared import CRDS
+from tests.takeover.old import OldOperator
+from tests.takeover.story import Stories, Telling
+from trainop.kube.client import Client
+from trainop.kube.credentials import load
+
+TRAINOP = Path(sys.executable).with_name("trainop")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """One of our own: both operators serve all namespaces, and must not meet the jobs of other tests."""
+    if os.environ.get("TRAINOP_TEST_KUBECONFIG"):
+        pytest.skip("TRAINOP_TEST_KUBECONFIG names a cluster that other tests use; this one wants its own")
+    with _or_skip(), ControlPlane(binaries.find(progress.on_stderr())) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def old(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[OldOperator]:
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    with _or_skip(), capture.global_and_fixture_disabled():  # the first time it is built, for minutes
+        operator = OldOperator(cluster, tmp_path_factory.mktemp("old"), progress.on_stderr())
+    operator.start()
+    yield operator
+    operator.stop()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tellings(
+    request: pytest.FixtureRequest,
+    cluster: Cluster,
+    old: OldOperator,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[dict[str, Telling]]:
+    """All stories, told up to where trainop has been started."""
+    stories: Stories = request.module.STORIES
+    async with Client(load(str(cluster.kubeconfig))) as api:
+        told = list(stories.tellings(api, "default"))
+        await asyncio.gather(*(telling.go_on() for telling in told))
+        old.stop()
+        await asyncio.gather(*(telling.job.record() for telling in told))
+        await asyncio.gather(*(telling.go_on() for telling in told if telling.gap))
+        cluster.run("apply", "-f", str(CRDS))  # as a user does it, over the old ones
+        with _trainop(cluster, tmp_path_factory.mktemp("trainop") / "operator.log"):
+            yield dict(zip(stories.ids, told, strict=True))
+
+
+@contextmanager
+def _trainop(cluster: Cluster, log: Path) -> Iterator[None]:
+    process = Process(
+        [TRAINOP, "operator"], log=log, env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
+    )
+    try:
+        waiting.until("trainop serves", lambda: "serving" in log.read_text() or process.wait(0) is not None)
+        yield
+    finally:
+        process.stop(30)
+    assert "Traceback" not in log.read_text(), log.read_text()
+
+
+@contextmanager
+def _or_skip() -> Iterator[None]:
+    try:
+        yield
+    except Unavailable as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(reason), pytrace=False)
+        pytest.skip(str(reason))

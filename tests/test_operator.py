@@ -1,0 +1,150 @@
+"""The operator as a platform engineer meets it: a cluster, `trainop operator`, kubectl and the examples."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster import binaries, progress, waiting
+from tests.cluster.build import Unavailable
+from tests.cluster.controlplane import Cluster, ControlPlane
+from tests.cluster.leash import Process
+from tests.kubelet import Kubelet
+from trainop.kube.client import Client
+from trainop.kube.credentials import load
+
+ROOT = Path(__file__).parents[1]
+TRAINOP = Path(sys.executable).with_name("trainop")
+EXAMPLES = {"tfjob/hello-tensorflow": "tensorflow/tfjob.yaml", "mxjob/hello-mxnet": "mxnet/mxjob.yaml"}
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(control_plane: Cluster) -> Iterator[Cluster]:
+    """One of our own: this operator serves all namespaces, and must not meet the jobs of other tests."""
+    if os.environ.get("TRAINOP_TEST_KUBECONFIG"):
+        pytest.skip("TRAINOP_TEST_KUBECONFIG names a cluster that other tests use; this one wants its own")
+    try:
+        with ControlPlane(binaries.find(progress.on_stderr()), crds=ROOT / "crds") as own:
+            yield own
+    except Unavailable as reason:
+        pytest.fail(str(reason), pytrace=False)
+
+
+@contextmanager
+def operator(cluster: Cluster, folder: Path, *words: str) -> Iterator[Process]:
+    log = folder / "operator.log"
+    env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
+    process = Process([TRAINOP, "operator", *words], log=log, env=env)
+    try:
+        waiting.until(
+            "the operator serves", lambda: "serving" in log.read_text() or process.wait(0) is not None
+        )
+        yield process
+    finally:
+        process.stop(30)
+    assert "Traceback" not in log.read_text(), log.read_text()
+
+
+def with_kubelet(cluster: Cluster, do: Callable[[Kubelet], Any]) -> None:
+    async def run() -> None:
+        async with Client(load(str(cluster.kubeconfig))) as api:
+            await do(Kubelet(api, "default"))
+
+    asyncio.run(run())
+
+
+def pods(cluster: Cluster) -> list[str]:
+    return cluster.run("get", "pods", "-o", "name").split()
+
+
+def test_the_examples_go_from_kubectl_apply_to_succeeded_and_leave_nothing(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with operator(cluster, tmp_path) as process:
+        for example in EXAMPLES.values():
+            cluster.run("apply", "-f", str(ROOT / "examples" / example))
+        waiting.until("eight pods exist", lambda: len(pods(cluster)) == 8)
+        waiting.until(
+            "eight services exist", lambda: len(cluster.run("get", "svc", "-o", "name").split()) == 9
+        )
+        names = [name.removeprefix("pod/") for name in pods(cluster)]
+
+        async def run_all(kubelet: Kubelet) -> None:
+            for name in names:
+                await kubelet.run(name)
+
+        with_kubelet(cluster, run_all)
+        for job in EXAMPLES:
+            cluster.run("wait", job, "--for=condition=Running", "--timeout=60s")
+        cluster.run("wait", *EXAMPLES, "--for=jsonpath={.status.progress}=4/4", "--timeout=60s")
+        shown = cluster.run("get", "tfjobs,mxjobs").splitlines()
+        assert [line.split()[:3] for line in shown if line] == [
+            ["NAME", "STATE", "PROGRESS"],
+            ["tfjob.kubeflow.org/hello-tensorflow", "Running", "4/4"],
+            ["NAME", "STATE", "PROGRESS"],
+            ["mxjob.kubeflow.org/hello-mxnet", "Running", "4/4"],
+        ]
+
+        async def leaders_end(kubelet: Kubelet) -> None:
+            await kubelet.exit("hello-tensorflow-chief-0")
+            await kubelet.exit("hello-mxnet-scheduler-0")
+
+        with_kubelet(cluster, leaders_end)
+        for job in EXAMPLES:
+            cluster.run("wait", job, "--for=condition=Succeeded", "--timeout=60s")
+        waiting.until("what still ran is gone", lambda: len(pods(cluster)) == 2)
+        process.terminate()
+        assert process.wait(30) == 0
+
+    # Nothing of ours runs any more, and delete still removes everything.
+    cluster.run("delete", *EXAMPLES, "--wait=true", "--timeout=60s")
+    waiting.until("no pod is left", lambda: pods(cluster) == [])
+    waiting.until(
+        "no service is left",
+        lambda: cluster.run("get", "svc", "-o", "name").split() == ["service/kubernetes"],
+    )
+
+
+def test_describe_tells_the_story_in_events(cluster: Cluster, tmp_path: Path) -> None:
+    with operator(cluster, tmp_path):
+        cluster.run("apply", "-f", str(ROOT / "examples/tensorflow/tfjob.yaml"))
+        line = "Created pod: hello-tensorflow-chief-0"
+        waiting.until(
+            "the event is told", lambda: line in cluster.run("describe", "tfjob", "hello-tensorflow")
+        )
+        told = cluster.run("describe", "tfjob", "hello-tensorflow")
+        assert "tfjob-controller" in told
+        assert "Created service: hello-tensorflow-chief-0" in told
+        cluster.run("delete", "tfjob", "hello-tensorflow")
+
+
+def test_applying_twice_changes_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    path = str(ROOT / "examples/mxnet/mxjob.yaml")
+    with operator(cluster, tmp_path):
+        cluster.run("apply", "-f", path)
+        cluster.run("wait", "mxjob/hello-mxnet", "--for=condition=Created", "--timeout=60s")
+        assert "unchanged" in cluster.run("apply", "-f", path)
+        job = json.loads(cluster.run("get", "mxjob", "hello-mxnet", "-o", "json"))
+        assert "finalizers" not in job["metadata"]
+        assert set(job["metadata"]["annotations"]) == {"kubectl.kubernetes.io/last-applied-configuration"}
+        cluster.run("delete", "-f", path)
+
+
+def test_a_kind_without_its_crd_is_named_at_the_start(cluster: Cluster, tmp_path: Path) -> None:
+    with operator(cluster, tmp_path, "--enable-scheme", "tfjob") as process:
+        words = process.last_words()
+    assert "serving TFJob in all namespaces" in words
+    env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "PYTHONPATH": str(ROOT / "tests/thirdparty")}
+    alone = Process([TRAINOP, "operator", "--enable-scheme", "concert"], log=tmp_path / "alone.log", env=env)
+    assert alone.wait(60) == 2
+    assert "trainop crds | kubectl apply -f -" in alone.last_words(3)
+    alone.stop(5)

@@ -1,0 +1,87 @@
+"""The work queue: fairness, one pass at a time, wake-ups and retries."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+from trainop.model import GVK, Key
+from trainop.operator.queue import SLOWEST_RETRY, WorkQueue
+
+KIND = GVK("kubeflow.org", "v1", "TFJob")
+
+
+def key(name: str, namespace: str = "a") -> Key:
+    return Key(KIND, namespace, name)
+
+
+async def drained(queue: WorkQueue) -> list[Key]:
+    taken = []
+    while len(queue):
+        taken.append(await queue.get())
+    return taken
+
+
+async def test_a_key_woken_many_times_is_handed_out_once() -> None:
+    queue = WorkQueue()
+    for _ in range(3):
+        queue.add(key("j"))
+    assert await drained(queue) == [key("j")]
+
+
+async def test_namespaces_take_turns_so_a_thousand_jobs_do_not_delay_one() -> None:
+    queue = WorkQueue()
+    for number in range(1000):
+        queue.add(key(f"j{number}", "busy"))
+    queue.add(key("one", "quiet"))
+    first = [await queue.get() for _ in range(2)]
+    assert first == [key("j0", "busy"), key("one", "quiet")]
+
+
+async def test_a_key_woken_while_it_is_worked_on_waits_and_then_comes_again() -> None:
+    queue = WorkQueue()
+    queue.add(key("j"))
+    taken = await queue.get()
+    queue.add(taken)
+    assert len(queue) == 0
+    queue.done(taken)
+    assert await queue.get() == taken
+
+
+async def test_a_wake_up_comes_by_itself() -> None:
+    queue = WorkQueue()
+    queue.add_after(key("j"), 0.01)
+    assert await asyncio.wait_for(queue.get(), 30) == key("j")
+
+
+async def test_the_last_word_about_a_wake_up_counts() -> None:
+    queue = WorkQueue()
+    queue.add_after(key("j"), 0.01)
+    queue.add_after(key("j"), 3600)
+    queue.add_after(key("other"), 0.05)
+    assert await asyncio.wait_for(queue.get(), 30) == key("other")
+
+
+async def test_retries_come_slower_and_slower_up_to_a_limit_and_start_anew_after_success() -> None:
+    queue = WorkQueue()
+    waits = [queue.retry(key("j")) for _ in range(20)]
+    assert waits[0] < 0.2
+    assert all(later > sooner for sooner, later in pairwise(waits[:5]))
+    assert max(waits) <= SLOWEST_RETRY * 1.2
+    queue.succeeded(key("j"))
+    assert queue.retry(key("j")) < 0.2
+    queue.forget(key("j"))
+
+
+async def test_the_server_may_ask_for_more_patience() -> None:
+    queue = WorkQueue()
+    assert queue.retry(key("j"), at_least=7.0) == 7.0
+    queue.forget(key("j"))
+
+
+async def test_a_job_that_is_gone_is_forgotten() -> None:
+    queue = WorkQueue()
+    queue.add_after(key("j"), 0.01)
+    queue.forget(key("j"))
+    queue.add_after(key("other"), 0.05)
+    assert await asyncio.wait_for(queue.get(), 30) == key("other")
