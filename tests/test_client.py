@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -106,8 +107,9 @@ async def test_a_watch_tells_what_happens_to_what_was_asked_for(api: Client, nam
     await api.patch(PODS, namespace, "a", {"status": {"phase": "Running"}}, dict, subresource="status")
     await api.delete(PODS, namespace, "a", made.metadata.uid)
     told = []
-    async with asyncio.timeout(30):
-        async for change in api.watch(PODS, wire.Pod, since=since, namespace=namespace, selector="app=test"):
+    watch = api.watch(PODS, wire.Pod, since=since, namespace=namespace, selector="app=test")
+    async with asyncio.timeout(30), aclosing(watch):
+        async for change in watch:
             told.append((change.type, change.object.metadata.name, change.object.status.phase))
             if change.type == "DELETED":
                 break

@@ -18,23 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.builders import (
-    MX,
-    NAME,
-    NOW,
-    TF,
-    a_job,
-    a_pod,
-    a_service,
-    a_status,
-    a_world,
-    acted,
-    child_name,
-    doing,
-    later,
-    stored,
-)
-from trainop.api.status import JobStatus
+from tests.builders import a_job, a_world, acted, child_name, doing, stored
+from tests.generators import MOVES, STRANGERS, Move, Scene, Script, a_stranger, jobs, scenes
 from trainop.engine import indexes
 from trainop.engine.plan import plan
 from trainop.framework import Framework
@@ -45,14 +30,12 @@ from trainop.model import (
     DeleteService,
     Job,
     Plan,
+    SeenContainer,
     SeenPod,
     SeenService,
     World,
 )
 
-Scene = tuple[Framework[Any], Job[Any], World]
-Script = tuple[Framework[Any], dict[str, Any]]
-"""A framework, and a job of it in the words of `a_job`."""
 WISHED = int(os.environ.get("TRAINOP_EXAMPLES", "0"))
 
 
@@ -130,7 +113,7 @@ def strangers_are_left_alone(seen: Pass) -> None:
             child = children[action.uid]
             assert child.name == action.name
             assert not child.deleting
-            assert not child.uid.startswith("stranger")
+            assert not a_stranger(child)
 
 
 def the_verdict_comes_before_destruction(seen: Pass) -> None:
@@ -208,117 +191,10 @@ def taken_by_cluster(pod: SeenPod) -> bool:
     return pod.disrupted or pod.reason == "Evicted"
 
 
-# --- jobs, worlds and statuses out of nowhere -----------------------------------------------------------------
-
-CASTS = [
-    (TF, "Chief", ("PS", "Worker", "Evaluator")),
-    (TF, "Master", ("PS", "Worker")),
-    (TF, "Worker", ("PS", "Evaluator")),
-    (MX, "Scheduler", ("Server", "Worker")),
-    (MX, "Worker", ("Server",)),
-    (MX, "Tuner", ("TunerTracker", "TunerServer")),
-]
-"""The framework, the role that decides, and who else may be there."""
-RESTARTS = st.sampled_from(["Always", "OnFailure", "Never", "ExitCode"])
-CODES = st.sampled_from([None, 0, 1, 127, 128, 130, 137, 139, 143])
-POLICIES = st.fixed_dictionaries(
-    {"cleanPodPolicy": st.sampled_from(["Running", "All", "None"])},
-    optional={
-        "backoffLimit": st.sampled_from([0, 1, 3]),
-        "activeDeadlineSeconds": st.sampled_from([1, 60]),
-        "ttlSecondsAfterFinished": st.sampled_from([0, 60]),
-        "suspend": st.booleans(),
-    },
-)
-DYNAMIC = st.fixed_dictionaries(
-    {},
-    optional={
-        "enableDynamicWorker": st.booleans(),
-        "successPolicy": st.sampled_from(["", "AllWorkers"]),
-    },
-)
-HISTORIES = st.sampled_from(
-    [
-        *((), ("Created",), ("Created", "Running"), ("Created", "Restarting"), ("Created", "Suspended")),
-        *(("Created", "!Suspended", "Running"), ("Created", "!Running", "Suspended"), ("Blocked", "Running")),
-        *(("Created", "!Running", "Succeeded"), ("Created", "Failed"), ("Succeeded", "Failed")),
-    ]
-)
-MEMORIES = st.fixed_dictionaries(
-    {},
-    optional={
-        "active": st.integers(0, 9),
-        "succeeded": st.integers(0, 9),
-        "succeeded_indexes": st.sampled_from(["0", "0-2", "1,3", "7", "-1", "1e3", "2-0", "0-999999999"]),
-    },
-)
-STRANGERS: list[SeenPod | SeenService] = [
-    a_pod("Worker", 0, name=f"{NAME}-worker--1", index_label="-1", uid="stranger-1"),
-    a_pod("Worker", 0, name=f"{NAME}-worker-1000000000", index_label="1000000000", uid="stranger-2"),
-    a_pod("Worker", 0, "Failed", code=1, name=f"{NAME}-worker-1e3", index_label="1e3", uid="stranger-3"),
-    a_pod("Worker", 0, name="other-worker-0", uid="stranger-4"),
-    a_pod("Worker", 9, index_label="", uid="stranger-5"),
-    a_pod("Cook", 0, uid="stranger-6"),
-    a_service("Worker", 0, name=f"{NAME}-worker--1", index_label="-1", uid="stranger-7"),
-    a_service("Cook", 0, uid="stranger-8"),
-]
+# --- passes out of nowhere ------------------------------------------------------------------------------------
 
 
-@st.composite
-def jobs(draw: st.DrawFn) -> Script:
-    framework, decider, others = draw(st.sampled_from(CASTS))
-    numbers = {decider: draw(st.integers(1, 4))}
-    numbers |= {role: n for role in others if (n := draw(st.sampled_from([None, 0, 1, 2, 4]))) is not None}
-    words: dict[str, Any] = {r: {"replicas": n, "restartPolicy": draw(RESTARTS)} for r, n in numbers.items()}
-    words["policy"] = draw(POLICIES)
-    if framework is TF:
-        words["spec"] = draw(DYNAMIC)
-    return framework, words
-
-
-def pods_of(framework: Framework[Any]) -> st.SearchStrategy[SeenPod]:
-    return st.builds(
-        a_pod,
-        st.sampled_from([role.name for role in framework.roles]),
-        st.integers(0, 5),
-        st.sampled_from(["Pending", "Running", "Succeeded", "Failed", "Failed", "Unknown"]),
-        code=CODES,
-        container=st.just(framework.container),
-        deleting=st.sampled_from([False, False, True]),
-        disrupted=st.sampled_from([False, False, True]),
-        restarts=st.sampled_from([0, 0, 1, 3]),
-        reason=st.sampled_from(["", "", "Evicted"]),
-    )
-
-
-@st.composite
-def statuses(draw: st.DrawFn, framework: Framework[Any], pods: list[SeenPod]) -> JobStatus:
-    roles = [role.name for role in framework.roles]
-    counted = {pod.uid: draw(st.integers(0, 4)) for pod in pods[:2]}
-    return a_status(
-        *draw(HISTORIES),
-        replica_statuses=draw(st.dictionaries(st.sampled_from(roles), MEMORIES, max_size=3)),
-        start_time=draw(st.sampled_from([None, NOW, later(-30), later(-3600)])),
-        completion_time=draw(st.sampled_from([None, None, NOW, later(-60)])),
-        restart_count=draw(st.integers(0, 4)),
-        restarts_counted=counted,
-    )
-
-
-@st.composite
-def scenes(draw: st.DrawFn) -> Scene:
-    framework, words = draw(jobs())
-    pods = draw(st.lists(pods_of(framework), max_size=7, unique_by=lambda pod: pod.name))
-    services = [a_service(pod.role_label, int(pod.index_label)) for pod in draw(st.permutations(pods))[:5]]
-    strangers = draw(st.lists(st.sampled_from(STRANGERS), max_size=3, unique_by=lambda child: child.uid))
-    job = a_job(framework, **words, status=draw(statuses(framework, pods)))
-    assert not job.problems, job.problems
-    if draw(st.integers(0, 9)) == 0:
-        job = replace(job, deleting=True)
-    return framework, job, a_world(*pods, *services, *strangers)
-
-
-@examples(400)
+@examples(200)
 @given(scenes())
 def test_every_invariant_holds_on_a_pass_out_of_nowhere(scene: Scene) -> None:
     seen = Pass(*scene, plan(*scene))
@@ -326,7 +202,7 @@ def test_every_invariant_holds_on_a_pass_out_of_nowhere(scene: Scene) -> None:
         invariant(seen)
 
 
-@examples(200)
+@examples(100)
 @given(scenes())
 def test_a_plan_is_a_function_of_what_it_is_given(scene: Scene) -> None:
     """Total: it never raises. Pure: the same again for the same, and what it was given is as it was."""
@@ -335,7 +211,7 @@ def test_a_plan_is_a_function_of_what_it_is_given(scene: Scene) -> None:
     assert repr(scene) == before
 
 
-@examples(200)
+@examples(100)
 @given(scenes(), st.booleans())
 def test_plans_converge(scene: Scene, graceful: bool) -> None:
     """When nobody else does anything there is soon nothing left to do. The longest way has four steps: count a
@@ -352,18 +228,6 @@ def test_plans_converge(scene: Scene, graceful: bool) -> None:
 
 
 # --- lives ----------------------------------------------------------------------------------------------------
-
-MOVES = st.tuples(
-    st.sampled_from(
-        [
-            *("run", "run", "succeed", "fail", "fail", "evict", "bounce", "delete", "vanish", "vanish"),
-            *("wait", "suspend", "resume", "scale", "crash", "idle"),
-        ]
-    ),
-    st.integers(0, 11),
-    CODES,
-)
-Move = tuple[str, int, int | None]
 
 
 class Cluster:
@@ -391,7 +255,7 @@ class Cluster:
 
     def move(self, move: Move) -> None:
         what, pick, code = move
-        pods = [pod for pod in self.world.pods if not pod.uid.startswith("stranger")]
+        pods = [pod for pod in self.world.pods if not a_stranger(pod)]
         pod = pods[pick % len(pods)] if pods else None
         match what:
             case "wait":
@@ -408,21 +272,22 @@ class Cluster:
                 self.kubelet(pod, what, code)
 
     def kubelet(self, pod: SeenPod, what: str, code: int | None) -> None:
-        own = a_pod("", 0, code=code, container=self.framework.container).containers
         match what:
             case "run":
                 self.put(pod, replace(pod, phase="Running"))
             case "succeed":
-                done = a_pod("", 0, code=0, container=self.framework.container).containers
-                self.put(pod, replace(pod, phase="Succeeded", containers=done))
+                self.put(pod, replace(pod, phase="Succeeded", containers=(self.ended(0),)))
             case "fail":
                 self.happened += 1
-                self.put(pod, replace(pod, phase="Failed", containers=own))
+                self.put(pod, replace(pod, phase="Failed", containers=(self.ended(code),)))
             case "evict":
                 self.put(pod, replace(pod, phase="Failed", reason="Evicted"))
             case "bounce":
                 self.happened += 1
                 self.put(pod, replace(pod, restarts=pod.restarts + 1))
+
+    def ended(self, code: int | None) -> SeenContainer:
+        return SeenContainer(self.framework.container, code)
 
     def put(self, old: SeenPod, new: SeenPod | None) -> None:
         pods = ((new if pod is old else pod) for pod in self.world.pods)
@@ -449,16 +314,14 @@ class Cluster:
             if self.job.status.finished:
                 return
             for pod in self.world.pods:
-                if pod.uid.startswith("stranger"):
-                    continue
                 if pod.deleting:
                     self.put(pod, None)
-                elif not pod.ended:
+                elif not pod.ended and not a_stranger(pod):
                     self.kubelet(pod, "succeed" if pod.phase == "Running" else "run", None)
             self.step()
 
 
-@examples(250)
+@examples(150)
 @given(jobs(), st.lists(MOVES, min_size=5, max_size=30))
 def test_lives(made: Script, moves: list[Move]) -> None:
     """Every invariant on each pass, whatever happens, also when the operator dies between any two writes."""
@@ -466,7 +329,7 @@ def test_lives(made: Script, moves: list[Move]) -> None:
     Cluster(framework, a_job(framework, **words)).live(moves)
 
 
-@examples(250)
+@examples(150)
 @given(jobs(), st.lists(MOVES, max_size=15))
 def test_every_life_ends(made: Script, moves: list[Move]) -> None:
     """With all members well in the end: in success, unless a limit or a failure for good came before."""
@@ -475,9 +338,8 @@ def test_every_life_ends(made: Script, moves: list[Move]) -> None:
     cluster.live(moves)
     policy = cluster.job.policy
     limited = policy.backoff_limit is not None or policy.active_deadline_seconds is not None
-    doomed = cluster.job.status.finished or any(
-        pod.phase == "Failed" for pod in cluster.world.pods[len(STRANGERS) :]
-    )
+    failed = any(pod.phase == "Failed" and not a_stranger(pod) for pod in cluster.world.pods)
+    doomed = cluster.job.status.finished or failed
     cluster.run_to_the_end()
     assert cluster.job.status.finished
     assert limited or doomed or cluster.job.status.is_true("Succeeded")

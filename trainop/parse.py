@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 from pydantic import Field, ValidationError
@@ -78,9 +78,8 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
 
 def _spec(framework: Framework[Any], raw: Any, *, strict: bool) -> tuple[JobSpec | None, list[Problem]]:
     try:
-        spec = framework.spec.model_validate(
-            _without_nulls(raw or {}), extra="forbid" if strict else "ignore"
-        )
+        extra: Literal["forbid", "ignore"] = "forbid" if strict else "ignore"
+        spec = framework.spec.model_validate(_without_nulls(raw or {}), extra=extra, by_name=False)
     except ValidationError as error:
         return None, list(_problems(error))
     return spec, []
@@ -89,7 +88,7 @@ def _spec(framework: Framework[Any], raw: Any, *, strict: bool) -> tuple[JobSpec
 def _misshapen(framework: Framework[Any], spec: JobSpec) -> Iterator[Problem]:
     for spelling, replica in spec.replica_specs.items():
         try:
-            Outline.model_validate(replica.template)
+            Outline.model_validate(replica.template, by_name=False)
         except ValidationError as error:
             yield from _problems(error, framework.replicas_field, spelling, "template")
 

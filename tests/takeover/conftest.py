@@ -17,7 +17,7 @@ from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster, ControlPlane
 from tests.cluster.leash import Process
 from tests.cluster.shared import CRDS
-from tests.takeover.old import OldOperator
+from tests.takeover.old import OldOperator, fetch
 from tests.takeover.story import Stories, Telling
 from trainop.kube.client import Client
 from trainop.kube.credentials import load
@@ -35,15 +35,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def old(
-    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
-) -> Iterator[OldOperator]:
+def old(pytestconfig: pytest.Config) -> OldOperator:
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
-    with _or_skip(), capture.global_and_fixture_disabled():  # the first time it is built, for minutes
-        operator = OldOperator(cluster, tmp_path_factory.mktemp("old"), progress.on_stderr())
-    operator.start()
-    yield operator
-    operator.stop()
+    with _or_skip(), capture.global_and_fixture_disabled():  # who waits for a build wants to see it
+        return fetch(progress.on_stderr())
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -57,11 +52,11 @@ async def tellings(
     stories: Stories = request.module.STORIES
     async with Client(load(str(cluster.kubeconfig))) as api:
         told = list(stories.tellings(api, "default"))
-        await asyncio.gather(*(telling.go_on() for telling in told))
-        old.stop()
+        with old.running(cluster, tmp_path_factory.mktemp("old")):
+            await asyncio.gather(*(telling.go_on() for telling in told))
         await asyncio.gather(*(telling.job.record() for telling in told))
         await asyncio.gather(*(telling.go_on() for telling in told if telling.gap))
-        cluster.run("apply", "-f", str(CRDS))  # as a user does it, over the old ones
+        cluster.run("apply", "-f", str(CRDS))  # as users do it, over the old ones
         with _trainop(cluster, tmp_path_factory.mktemp("trainop") / "operator.log"):
             yield dict(zip(stories.ids, told, strict=True))
 

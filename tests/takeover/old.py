@@ -1,8 +1,13 @@
 """The operator that trainop follows, v1.8.1, as a plain process on this machine."""
 
+from __future__ import annotations
+
+import contextlib
 import json
 import os
 import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster import binaries, build, waiting
@@ -17,65 +22,14 @@ SOURCES = build.Sources(
     packages={"training-operator": "github.com/kubeflow/training-operator/cmd/training-operator.v1"},
     way_out="or leave these tests out with --ignore=tests/takeover",
 )
-KINDS = ("tfjobs", "mxjobs")
+KINDS = ("tfjob", "mxjob")
 NAMESPACE = "kubeflow"
 # Compiled in. It waits until there is such a file and never reads it.
 _MOUNTED = Path("/tmp/k8s-webhook-server/serving-certs/tls.crt")  # noqa: S108
 _START_LIMIT = 120  # seconds, for a busy machine; it needs three
+_STOP_LIMIT = 30
 
-
-class OldOperator:
-    """Serves TFJobs and MXJobs of all namespaces from start to stop."""
-
-    def __init__(self, cluster: Cluster, folder: Path, progress: Progress) -> None:
-        """`folder` takes what it writes."""
-        self._cluster, self._folder = cluster, folder
-        self._program = binaries.cached(SOURCES, tuple(SOURCES.packages), progress)["training-operator"]
-        self._manifests = build.unpacked(SOURCES, binaries.cache(), progress) / "manifests" / "base"
-
-    def start(self) -> None:
-        """Install its CRDs and bring it up."""
-        for kind in KINDS:
-            crd = self._manifests / "crds" / f"kubeflow.org_{kind}.yaml"
-            self._cluster.run("apply", "--server-side", "-f", str(crd))
-            self._cluster.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(crd))
-        self._provide_certificates()
-        log = self._folder / "old-operator.log"
-        kinds = [f"--enable-scheme={kind.removesuffix('s')}" for kind in KINDS]
-        addresses = ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
-        self._process = Process(
-            [self._program, *kinds, *addresses, f"--webhook-server-port={_free_port()}"],
-            log=log,
-            env={**os.environ, "KUBECONFIG": str(self._cluster.kubeconfig), "TMPDIR": str(self._folder)},
-        )
-
-        def works() -> bool:
-            assert self._process.wait(0) is None, self._process.last_words(30)
-            _MOUNTED.touch()  # each time: another run on this machine may have tidied up
-            return log.read_text().count("Starting workers") == len(KINDS)
-
-        waiting.until("the old operator works", works, _START_LIMIT)
-        _MOUNTED.unlink(missing_ok=True)
-
-    def stop(self) -> None:
-        """As Kubernetes does it; doing it twice is fine. Its exit code says nothing: it always ends in a panic."""
-        self._process.stop(30)
-
-    def _provide_certificates(self) -> None:
-        """It starts nothing before its webhook could serve. Nobody calls that, so any certificate will do."""
-        _MOUNTED.parent.mkdir(parents=True, exist_ok=True)
-        certificates = self._folder / "k8s-webhook-server" / "serving-certs"
-        certificates.mkdir(parents=True)
-        for suffix in ("crt", "key"):
-            any_will_do = self._cluster.kubeconfig.parent / "certificates" / f"apiserver.{suffix}"
-            (certificates / f"tls.{suffix}").write_bytes(any_will_do.read_bytes())
-        self._cluster.run("create", "namespace", NAMESPACE)
-        self._cluster.run(
-            "create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": _TO_FILL})
-        )
-
-
-_TO_FILL = [
+_TO_BE_FILLED_IN = [
     {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -87,26 +41,93 @@ _TO_FILL = [
         "metadata": {"name": "validator.training-operator.kubeflow.org"},
         "webhooks": [
             {
-                "name": "nothing.training-operator.kubeflow.org",
+                "name": "nobody.training-operator.kubeflow.org",
                 "admissionReviewVersions": ["v1"],
                 "sideEffects": "None",
                 "clientConfig": {"service": {"name": "training-operator", "namespace": NAMESPACE}},
                 "rules": [
-                    {
-                        "apiGroups": ["example.com"],
-                        "apiVersions": ["v1"],
-                        "operations": ["CREATE"],
-                        "resources": ["none"],
-                    }
+                    {"apiGroups": ["none"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
                 ],
             }
         ],
     },
 ]
-"""What its installation would have brought: it fills in certificates, and here no request fits the rule."""
+"""It asks for a place for its certificates and for a webhook; no request fits the rule of this one."""
 
 
-def _free_port() -> int:
+@dataclass(frozen=True)
+class OldOperator:
+    program: Path
+    crds: tuple[Path, ...]
+
+    @contextlib.contextmanager
+    def running(self, cluster: Cluster, folder: Path) -> Iterator[None]:
+        """Serves TFJobs and MXJobs of all namespaces; `folder` takes what it writes.
+
+        It is stopped as Kubernetes does it. The exit code says nothing: it always ends in a panic.
+        """
+        for crd in self.crds:
+            cluster.run("apply", "--server-side", "-f", str(crd))
+            cluster.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(crd))
+        _provide_certificates(cluster, folder)
+        kinds = [f"--enable-scheme={kind}" for kind in KINDS]
+        ports = [
+            "--metrics-bind-address=0",
+            "--health-probe-bind-address=0",
+            f"--webhook-server-port={_port()}",
+        ]
+        env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "TMPDIR": str(folder)}
+        log = folder / "operator.log"
+        process = Process([self.program, *kinds, *ports], log=log, env=env)
+
+        def works() -> bool:
+            assert process.wait(0) is None, f"the old operator has ended:\n{process.last_words(30)}"
+            _pretend_to_mount()
+            said = log.read_text()
+            return all(f'Starting workers\t{{"controller": "{kind}-controller"' in said for kind in KINDS)
+
+        try:
+            waiting.until("the old operator works", works, _START_LIMIT)
+            yield
+        finally:
+            process.stop(_STOP_LIMIT)
+            _tidy_up()
+
+
+def fetch(progress: Progress) -> OldOperator:
+    """Builds it the first time, which takes minutes; raises Unavailable where that cannot be done."""
+    program = binaries.cached(SOURCES, tuple(SOURCES.packages), progress)["training-operator"]
+    crds = build.unpacked(SOURCES, binaries.cache(), progress) / "manifests" / "base" / "crds"
+    return OldOperator(program, tuple(crds / f"kubeflow.org_{kind}s.yaml" for kind in KINDS))
+
+
+def _provide_certificates(cluster: Cluster, folder: Path) -> None:
+    """It starts nothing before its webhook could serve. Nobody calls that, so any certificate will do."""
+    mounted = folder / "k8s-webhook-server" / "serving-certs"
+    mounted.mkdir(parents=True)
+    for suffix in ("crt", "key"):
+        some = cluster.kubeconfig.parent / "certificates" / f"apiserver.{suffix}"
+        (mounted / f"tls.{suffix}").write_bytes(some.read_bytes())
+    cluster.run("create", "namespace", NAMESPACE)
+    items = json.dumps({"apiVersion": "v1", "kind": "List", "items": _TO_BE_FILLED_IN})
+    cluster.run("create", "-f", "-", stdin=items)
+
+
+def _pretend_to_mount() -> None:
+    with contextlib.suppress(OSError):  # another run may tidy up right now, or it is another user's
+        _MOUNTED.parent.mkdir(parents=True, exist_ok=True)
+        _MOUNTED.touch()
+
+
+def _tidy_up() -> None:
+    with contextlib.suppress(OSError):
+        _MOUNTED.unlink(missing_ok=True)
+        _MOUNTED.parent.rmdir()
+        _MOUNTED.parent.parent.rmdir()
+
+
+def _port() -> int:
+    """A free one."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

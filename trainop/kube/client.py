@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar, cast
@@ -13,7 +13,7 @@ from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, D
 from msgspec import Struct
 
 from trainop import __version__
-from trainop.errors import ApiError, Gone, Unreachable, Usage
+from trainop.errors import Gone, Unreachable, Usage
 from trainop.kube import answers
 from trainop.kube.credentials import Credentials
 from trainop.kube.port import Change, Listing, Resource
@@ -42,8 +42,8 @@ class Client:
         self._renewing = asyncio.Lock()
         self._renew_from = 0.0
         self._call = ClientTimeout(total=patience)
-        self._stream = ClientTimeout(sock_connect=patience, sock_read=max(patience, 2 * silence))
-        self._silence, self._page = silence, page
+        self._stream = ClientTimeout(sock_connect=patience, sock_read=silence)
+        self._page = page
         self._session: ClientSession
 
     async def __aenter__(self) -> Client:
@@ -112,7 +112,7 @@ class Client:
 
     async def watch(
         self, what: Resource, shape: type[T], *, since: str, namespace: str | None = None, selector: str = ""
-    ) -> AsyncIterator[Change[T]]:
+    ) -> AsyncGenerator[Change[T], None]:
         path, codec = what.path(namespace), _codec(shape)
         query = {
             "watch": "true",
@@ -125,23 +125,16 @@ class Client:
         opened = msgspec.json.encode({"metadata": {"resourceVersion": since}})
         begun = b""
         async with self._open("GET", path, self._stream, accept=codec.accept, query=query) as answer:
-            yield Change("BOOKMARK", codec.one.decode(opened))
-            while chunk := await self._heard(answer):
-                *lines, begun = (begun + chunk).split(b"\n")
-                for line in filter(None, lines):
-                    try:
-                        change = codec.change.decode(line)
-                    except answers.UNDECODABLE:
-                        raise _complaint(line, path) from None
-                    yield change
-
-    async def _heard(self, stream: ClientResponse) -> bytes:
-        """Empty at the end: the server has closed the stream, or nobody may be there any more."""
-        try:
-            async with asyncio.timeout(self._silence):
-                return await stream.content.readany()
-        except TimeoutError:
-            return b""
+            try:
+                yield Change("BOOKMARK", codec.one.decode(opened))
+                while chunk := await _heard(answer):
+                    *lines, begun = (begun + chunk).split(b"\n")
+                    for line in filter(None, lines):
+                        yield _change(codec, line, path)
+            finally:
+                # Unless the server has ended it: nobody answers a goodbye in the middle of a stream.
+                if answer.connection and answer.connection.transport:
+                    answer.connection.transport.abort()
 
     async def _one(
         self,
@@ -273,6 +266,17 @@ def _decoded(decoder: msgspec.json.Decoder[T], data: bytes, path: str) -> T:
         raise Unreachable(f"the API server gave an answer that cannot be read ({path}): {error}") from None
 
 
-def _complaint(line: bytes, path: str) -> ApiError:
-    """What a line says that is no change."""
-    return answers.told(f"a watch of {path}", _decoded(_complaints, line, path).object)
+async def _heard(stream: ClientResponse) -> bytes:
+    """Empty at the end: the server has closed the stream, or nobody may be there any more."""
+    try:
+        return await stream.content.readany()
+    except TimeoutError:
+        return b""
+
+
+def _change(codec: _Codec[T], line: bytes, path: str) -> Change[T]:
+    try:
+        return codec.change.decode(line)
+    except answers.UNDECODABLE:
+        complaint = _decoded(_complaints, line, path).object
+    raise answers.told(f"a watch of {path}", complaint)
