@@ -130,7 +130,7 @@ class ControlPlane(Protocol):
 
 def kubectl(cluster: ControlPlane, *arguments: str, stdin: object = None) -> subprocess.CompletedProcess[str]:
     command = [str(cluster.kubectl), "--kubeconfig", str(cluster.kubeconfig), *arguments]
-    return subprocess.run(command, input=json.dumps(stdin), capture_output=True, text=True, check=False)  # noqa: S603
+    return subprocess.run(command, input=json.dumps(stdin), capture_output=True, text=True, check=False)  # noqa: S603 - kubectl
 
 
 def kubectl_json(cluster: ControlPlane, *arguments: str, stdin: object = None) -> Any:

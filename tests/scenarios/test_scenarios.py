@@ -55,7 +55,8 @@ async def test_a_permanent_exit_code_fails_the_job(stage: Stage) -> None:
     await stage.kubelet.exit(stage.child(stage.cast.server), 1)
     job = await stage.until_state("Failed")
     assert conditions(job) == {"Created": "True", "Running": "False", "Failed": "True"}
-    assert f"1 {stage.cast.server} replica(s) failed" in job["status"]["conditions"][-1]["message"]
+    message = f'job "{stage.name}" is failing because "{stage.cast.server}" replica(s) failed.'
+    assert job["status"]["conditions"][-1]["message"] == message
 
 
 async def test_a_retryable_exit_code_brings_a_new_pod_of_the_same_name(stage: Stage) -> None:

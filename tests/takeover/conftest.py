@@ -66,8 +66,13 @@ def _trainop(cluster: Cluster, log: Path) -> Iterator[None]:
     process = Process(
         [TRAINOP, "operator"], log=log, env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
     )
+
+    def serves() -> bool:
+        assert process.wait(0) is None, f"trainop has ended:\n{process.last_words(30)}"
+        return "serving" in log.read_text()
+
     try:
-        waiting.until("trainop serves", lambda: "serving" in log.read_text() or process.wait(0) is not None)
+        waiting.until("trainop serves", serves)
         yield
     finally:
         process.stop(30)

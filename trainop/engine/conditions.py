@@ -44,6 +44,6 @@ def put(
 
 
 def _ended(condition: Condition) -> Condition:
-    """Running becomes False with the job's end; reason, message and times stay as they were."""
-    over = condition.type == ConditionType.RUNNING and condition.true
+    """Running and Blocked become False with the job's end; reason, message and times stay as they were."""
+    over = condition.type in (ConditionType.RUNNING, ConditionType.BLOCKED) and condition.true
     return condition.model_copy(update={"status": "False"}) if over else condition

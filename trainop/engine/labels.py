@@ -32,6 +32,7 @@ IS_CREATED = "{kind} {name} is created."
 IS_SUSPENDED = "{kind} {name} is suspended."
 IS_RESUMED = "{kind} {name} is resumed."
 IS_RESTARTING = "job {name} is restarting because {role} replica(s) failed."
+IS_FAILING = 'job "{name}" is failing because "{role}" replica(s) failed.'
 OVER_BACKOFF = "Job {name} has failed because it has reached the specified backoff limit"
 OVER_DEADLINE = "Job {name} has failed because it was active longer than specified deadline"
 IS_INVALID = "{kind} failed validation because {problems}"

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainop.api.spec import RestartPolicy
 from trainop.api.status import ConditionType, JobStatus
 from trainop.engine import cleanup, conditions, deadline, labels, pods, restart, roster, suspend
 from trainop.engine import status as counters
@@ -75,15 +76,14 @@ def _invalid(scene: Scene) -> Plan | None:
 
 
 def _suspended(scene: Scene) -> Plan | None:
-    job = scene.job
+    """No pods. A verdict that nobody has stored yet comes first: it would go with the pods that tell it."""
+    job, already = scene.job, scene.job.status.is_true(ConditionType.SUSPENDED)
     if not job.policy.suspend:
         return None
+    if not already and (decided := _decided(scene)):
+        return decided
     status = suspend.suspended(scene.framework, job, counters.idle(job, job.status), scene.world.now)
-    told = (
-        ()
-        if job.status.is_true(ConditionType.SUSPENDED)
-        else (_news(scene, "Suspended", labels.IS_SUSPENDED),)
-    )
+    told = () if already else (_news(scene, "Suspended", labels.IS_SUSPENDED),)
     return Plan(status=status, actions=tuple(suspend.take_away(scene.roster)), events=told)
 
 
@@ -107,6 +107,9 @@ def _decided(scene: Scene) -> Plan | None:
         case Succeeded():
             message = labels.say(framework.wording.succeeded, framework, job)
             ended = _end(scene, _observed(scene), ConditionType.SUCCEEDED, "Succeeded", message)
+        case Failed(role, count) if job.replicas[role].restart_policy is RestartPolicy.EXIT_CODE:
+            message = labels.say(labels.IS_FAILING, framework, job, role=role)
+            ended = _end(scene, _observed(scene), ConditionType.FAILED, "Failed", message, "Warning")
         case Failed(role, count):
             message = labels.say(framework.wording.failed, framework, job, role=role, count=count)
             ended = _end(scene, _observed(scene), ConditionType.FAILED, "Failed", message)
@@ -163,12 +166,17 @@ def _started(framework: Framework[Any], job: Job[Any], world: World) -> JobStatu
         world.now,
     )
     changes: dict[str, Any] = {}
-    if status.observed_generation != job.generation:
+    if status.observed_generation != job.generation and not _left_behind(status):
         changes["observed_generation"] = job.generation
     waits = job.policy.suspend or status.is_true(ConditionType.SUSPENDED) or status.finished or job.problems
     if not status.start_time and not waits:
         changes["start_time"] = world.now
     return status.model_copy(update=changes) if changes else status
+
+
+def _left_behind(status: JobStatus) -> bool:
+    """Finished under an older operator, which did not write generations: nothing is to be said about it."""
+    return status.finished and not status.observed_generation
 
 
 def _running_or_restarting(scene: Scene, status: JobStatus) -> JobStatus:
