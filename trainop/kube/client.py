@@ -136,6 +136,14 @@ class Client:
                 if answer.connection and answer.connection.transport:
                     answer.connection.transport.abort()
 
+    async def served(self, group: str, version: str) -> frozenset[str]:
+        """The plurals of the kinds that are installed."""
+        try:
+            found = await self._one("GET", f"/apis/{group}/{version}", _Discovery)
+        except Gone:
+            return frozenset()
+        return frozenset(resource.name for resource in found.resources)
+
     async def _one(
         self,
         method: str,
