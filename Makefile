@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types unit crds lock cluster kubelet cluster-down clean
+.PHONY: help demo test check lint types unit crds reference lock cluster kubelet cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ unit: $(READY)
 
 crds: $(READY) ## print crds/ anew from the models
 	@$(BIN)/trainop crds --output-dir crds
+
+reference: $(READY) ## write docs/reference anew from the models
+	@$(BIN)/python -m tools.reference
 
 cluster: $(READY) ## a real control plane until Ctrl-C; prints the KUBECONFIG to export
 	@$(BIN)/python -m tests.cluster up

@@ -1,7 +1,6 @@
 """The fixtures all tests share: a control plane for the run, a namespace for the test."""
 
 import fcntl
-import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -82,23 +81,10 @@ def control_plane(request: pytest.FixtureRequest) -> Cluster:
 @pytest.fixture(scope="session")
 def crds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """The cluster with the product's CRDs in it, put there as users do it; nobody takes them away."""
-    folder = str(CRDS)
     with (tmp_path_factory.getbasetemp().parent / "crds.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two that create the same at once, kubectl lets one fail
-        control_plane.run("apply", "-f", folder)
-
-    def established() -> bool:
-        # Not `kubectl wait`, which fails on a CRD so new that it has no conditions yet.
-        known = json.loads(control_plane.run("get", "-o", "json", "-f", folder))
-        return all(_is_true(crd, "Established") for crd in known["items"])
-
-    waiting.until("the CRDs are established", established)
+        control_plane.install_crds(CRDS)
     return control_plane
-
-
-def _is_true(thing: dict[str, Any], condition: str) -> bool:
-    conditions = thing.get("status", {}).get("conditions") or []
-    return any(found["type"] == condition and found["status"] == "True" for found in conditions)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -14,11 +15,17 @@ from trainop.model import Env, Failed, Job, Member, Tally, Topology, Verdict
 TUNER_KEY = "tuner-server-key"
 
 
+class MXReplicaSpec(ReplicaSpec):
+    label: str | None = Field(
+        None, description=f"Older spelling of the template's annotation {TUNER_KEY}, which wins."
+    )
+
+
 class MXJobSpec(JobSpec):
     """A distributed MXNet training, or a tuning run of TVM."""
 
     job_mode: Literal["MXTrain", "MXTune"] = Field(description="MXTrain or MXTune.")
-    replica_specs: dict[str, ReplicaSpec] = Field(
+    replica_specs: Mapping[str, MXReplicaSpec] = Field(
         alias="mxReplicaSpecs",
         min_length=1,
         description=(
@@ -57,7 +64,8 @@ def bootstrap(job: Job[MXJobSpec], topology: Topology) -> Bootstrap:
 def _tuner_key(job: Job[MXJobSpec], role: str) -> str:
     replica = next(spec for name, spec in job.replicas.items() if name.lower() == role)
     annotations = (replica.template.get("metadata") or {}).get("annotations") or {}
-    return str(annotations.get(TUNER_KEY, ""))
+    label = replica.label if isinstance(replica, MXReplicaSpec) else None
+    return str(annotations.get(TUNER_KEY) or label or "")
 
 
 def _json(value: object) -> str:

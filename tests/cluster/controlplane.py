@@ -56,6 +56,21 @@ class Cluster:
             raise Refused(f"kubectl {' '.join(words)}: {done.stderr.strip()}")
         return done.stdout
 
+    def install_crds(self, path: Path, *flags: str) -> None:
+        """Put the CRDs of a file or folder there and wait until they can be used."""
+        self.run("apply", *flags, "-f", str(path))
+        waiting.until(f"the kinds of {path.name} are served", lambda: self._served(path))
+
+    def _served(self, path: Path) -> bool:
+        # Not `kubectl wait`: it fails on a CRD so new that it has no conditions yet, and being established
+        # is not being served.
+        names = self.run("get", "-o", "name", "-f", str(path)).split()
+        try:
+            self.run("get", ",".join(name.partition("/")[2] for name in names))
+        except Refused:
+            return False
+        return True
+
 
 class ControlPlane:
     """etcd, kube-apiserver and kube-controller-manager; as a context manager it yields the Cluster."""
@@ -177,8 +192,7 @@ class ControlPlane:
 
     def _install_crds(self, cluster: Cluster) -> None:
         if self._crds and any(self._crds.glob("*.yaml")):
-            cluster.run("apply", "-f", str(self._crds))
-            cluster.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(self._crds))
+            cluster.install_crds(self._crds)
 
     @property
     def _etcd(self) -> Path:

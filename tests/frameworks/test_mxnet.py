@@ -1,5 +1,6 @@
 """MX_CONFIG and DMLC_* byte for byte, and who decides. kubeflow-v1 §3, T11; DECISIONS "MXJob success"."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.builders import MX, Raw, a_job, a_template, verdict
 from trainop.engine.topology import topology
 from trainop.model import Env, Failed, Succeeded, Undecided, Verdict
+from trainop.parse import parse
 
 TUNE = {"jobMode": "MXTune"}
 
@@ -157,3 +159,20 @@ def test_the_scheduler_decides_without_one_all_workers(roles: dict[str, Any], ex
 def test_in_tune_mode_the_tuner_decides(roles: dict[str, Any], expected: Verdict) -> None:
     """kubeflow-v1 T11: such jobs never ended."""
     assert verdict(MX, spec=TUNE, **roles) == expected
+
+
+def test_the_old_label_of_a_role_is_its_tuner_key_unless_the_annotation_says_otherwise() -> None:
+    """kubeflow-v1.md 1.2: v1beta1 had a `label` per replica, the v1 example still writes it."""
+    template = {"spec": {"containers": [{"name": "mxnet", "image": "example/tune"}]}}
+    annotated = template | {"metadata": {"annotations": {"tuner-server-key": "v100"}}}
+    roles = {
+        "Tuner": {"template": template},
+        "TunerServer": {"template": template, "label": "2080ti"},
+        "TunerTracker": {"template": annotated, "label": "2080ti"},
+    }
+    raw = {"metadata": {"name": "tune"}, "spec": {"jobMode": "MXTune", "mxReplicaSpecs": roles}}
+    job = parse(MX, raw, strict=True)
+    assert job.problems == ()
+    members = topology(MX, job)
+    config = json.loads(MX.bootstrap(job, members)(next(iter(members)))["MX_CONFIG"])
+    assert config["labels"] == {"tuner": "", "tunerserver": "2080ti", "tunertracker": "v100"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -110,7 +111,7 @@ class JobSpec(Limits):
     """What the specs of all frameworks have in common. A framework names the replica field in its own way."""
 
     run_policy: RunPolicy = Field(default_factory=RunPolicy, description="How the job as a whole is run.")
-    replica_specs: dict[str, ReplicaSpec] = Field(min_length=1)
+    replica_specs: Mapping[str, ReplicaSpec] = Field(min_length=1)
 
     def effective_policy(self) -> RunPolicy:
         """The run policy with what stands beside it in the old places; `runPolicy` wins."""
