@@ -17,8 +17,9 @@ from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster, ControlPlane
 from tests.cluster.leash import Process
 from tests.cluster.shared import CRDS
+from tests.scenarios.stage import Stage
 from tests.takeover.old import OldOperator, fetch
-from tests.takeover.story import Stories, Telling
+from tests.takeover.story import Stories, Telling, cast
 from trainop.kube.client import Client
 from trainop.kube.credentials import load
 
@@ -48,7 +49,7 @@ async def tellings(
     old: OldOperator,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[dict[str, Telling]]:
-    """All stories, told up to where trainop has been started."""
+    """All stories, told up to where trainop has looked at each of the jobs."""
     stories: Stories = request.module.STORIES
     async with Client(load(str(cluster.kubeconfig))) as api:
         told = list(stories.tellings(api, "default"))
@@ -58,7 +59,18 @@ async def tellings(
         await asyncio.gather(*(telling.go_on() for telling in told if telling.gap))
         cluster.run("apply", "-f", str(CRDS))  # as users do it, over the old ones
         with _trainop(cluster, tmp_path_factory.mktemp("trainop") / "operator.log"):
+            await asyncio.gather(*(_served(api, kind) for kind in ("TFJob", "MXJob")))
             yield dict(zip(stories.ids, told, strict=True))
+
+
+async def _served(api: Client, kind: str) -> None:
+    """A job submitted now and brought to its end shows that trainop has been past those that were there."""
+    job = Stage(api, "default", cast(kind), f"{kind.lower()}-witness")
+    await job.submit()
+    await job.run_all()
+    await job.until_state("Running")
+    await job.exit_all(job.cast.decider)
+    await job.until_state("Succeeded")
 
 
 @contextmanager
@@ -72,7 +84,10 @@ def _trainop(cluster: Cluster, log: Path) -> Iterator[None]:
         return "serving" in log.read_text()
 
     try:
-        waiting.until("trainop serves", serves)
+        try:
+            waiting.until("trainop serves", serves)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}:\n{process.last_words(30)}") from error
         yield
     finally:
         process.stop(30)

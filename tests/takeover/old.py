@@ -67,8 +67,7 @@ class OldOperator:
         It is stopped as Kubernetes does it. The exit code says nothing: it always ends in a panic.
         """
         for crd in self.crds:
-            cluster.run("apply", "--server-side", "-f", str(crd))
-            cluster.run("wait", "--for=condition=Established", "--timeout=60s", "-f", str(crd))
+            cluster.install_crds(crd, "--server-side")
         _provide_certificates(cluster, folder)
         kinds = [f"--enable-scheme={kind}" for kind in KINDS]
         ports = [

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.scenarios.stage import Cast, Stage
-from trainop.framework import Framework
 from trainop.kube.port import PODS, Raw
 from trainop.registry import frameworks
 
@@ -26,18 +25,17 @@ class Inherited(Stage):
 
     async def until_taken_over(self) -> Raw:
         """Its status after trainop has looked at it: it has kept the story so far and touched no child."""
-
-        async def looked_at() -> bool:
-            job = await self.job()
-            seen = job["status"].get("observedGeneration")
-            return bool(seen == job["metadata"]["generation"])
-
-        await self.until(looked_at, "trainop's look at it")
+        await self.until_status("observedGeneration", (await self.job())["metadata"]["generation"])
         status: Raw = (await self.job())["status"]
         for kept in ("conditions", "startTime", "completionTime"):
             assert status.get(kept) == self.left["status"].get(kept)
         assert await self._stored() == self.left["children"]
         return status
+
+    async def assert_untouched(self) -> None:
+        """Nobody has written anything: for a job that is over when trainop comes."""
+        assert (await self.job())["status"] == self.left["status"]
+        assert await self._stored() == self.left["children"]
 
     def left_uid(self, pod: str) -> str:
         uid: str = self.left["children"][f"pod {pod}"][0]
@@ -68,21 +66,22 @@ class Inherited(Stage):
         await self.until(so, f"{role} with {counts}")
 
     async def finish(self, *, new: Collection[str] = ()) -> Raw:
-        """Bring it to a good end; only these pods are not the ones that the old operator left."""
+        """Bring it to a good end; only these children are not the ones that the old operator left."""
         await self.until_state("Running")
-        assert await self._uids(new) == {
-            child: uid for child, (uid, _) in self.left["children"].items() if child not in _pods(new)
-        }
-        await self.exit_all(self.cast.decider)
+        left = {child: uid for child, (uid, _) in self.left["children"].items() if child not in new}
+        assert await self._uids(new) == left
+        await self.succeed()
         job = await self.until_state("Succeeded")
         running = next(c for c in job["status"]["conditions"] if c["type"] == "Running")
         assert running["status"] == "False"
-        await self.until_pods_are(self.children(self.cast.decider))
-        await self.until_services_are(self.children(self.cast.decider))
-        assert (await self._uids(new)).items() <= {
-            c: u for c, (u, _) in self.left["children"].items()
-        }.items()
+        await self.until_pods_are([self.child(self.cast.decider)])
+        await self.until_services_are([self.child(self.cast.decider)])
+        assert (await self._uids(new)).items() <= left.items()
         return job
+
+    async def succeed(self) -> None:
+        """The member that decides ends well."""
+        await self.kubelet.exit(self.child(self.cast.decider))
 
     async def hold(self, name: str) -> None:
         """Keep a pod that is deleted from going, as a busy node would."""
@@ -107,7 +106,7 @@ class Inherited(Stage):
         await self.api.patch(PODS, self.namespace, pod, {"metadata": {"finalizers": value}}, dict)
 
     async def _uids(self, new: Collection[str]) -> dict[str, str]:
-        return {child: uid for child, (uid, _) in (await self._stored()).items() if child not in _pods(new)}
+        return {child: uid for child, (uid, _) in (await self._stored()).items() if child not in new}
 
     async def _stored(self) -> Children:
         pods = {f"pod {name}": pod for name, pod in (await self.pods()).items()}
@@ -116,10 +115,6 @@ class Inherited(Stage):
             child: (found["metadata"]["uid"], found["metadata"]["resourceVersion"])
             for child, found in (pods | services).items()
         }
-
-
-def _pods(names: Collection[str]) -> set[str]:
-    return {f"pod {name}" for name in names}
 
 
 Story = Callable[[Inherited], AsyncIterator[None]]
@@ -175,13 +170,13 @@ class Stories:
         return [f"{cast}: {story.__name__}" for story, cast, _ in self._stories]
 
     def tellings(self, api: Any, namespace: str) -> Iterator[Telling]:
-        known = {gvk.kind: framework for gvk, framework in frameworks().items()}
         for number, (story, name, gap) in enumerate(self._stories):
-            job = Inherited(api, namespace, _cast(name, known), f"{name.split()[0].lower()}-{number}")
+            job = Inherited(api, namespace, cast(name), f"{name.split()[0].lower()}-{number}")
             yield Telling(story, job, gap)
 
 
-def _cast(name: str, known: dict[str, Framework[Any]]) -> Cast:
+def cast(name: str) -> Cast:
+    known = {gvk.kind: framework for gvk, framework in frameworks().items()}
     match name:
         case "TFJob":
             return Cast(known["TFJob"], {"Chief": 1, "PS": 1, "Worker": 2}, "Chief", "PS")

@@ -53,7 +53,7 @@ async def a_member_that_has_succeeded_never_runs_again(job: Inherited) -> AsyncI
     status = await job.until_taken_over()
     assert status["replicaStatuses"]["Worker"]["succeededIndexes"] == "1"
     await job.delete_pod(done)
-    await job.kubelet.exit(job.child(job.cast.decider))
+    await job.succeed()
     await job.until_state("Succeeded")
     assert done not in await job.pods()
 
@@ -92,7 +92,7 @@ async def a_pod_that_the_old_operator_was_replacing_is_replaced_when_it_is_gone(
     await job.let_go(name)
     await job.until_replaced(name, job.left_uid(name))
     await job.kubelet.run(name)
-    await job.finish(new=[name])
+    await job.finish(new=[f"pod {name}"])
 
 
 @STORIES.about("TFJob", "MXJob", gap=True)
@@ -106,7 +106,7 @@ async def a_pod_that_fails_while_nobody_looks_is_counted_and_replaced(job: Inher
     yield
     await job.until_replaced(name, job.left_uid(name))
     await job.kubelet.run(name)
-    ended = await job.finish(new=[name])
+    ended = await job.finish(new=[f"pod {name}"])
     assert ended["status"]["restartCount"] == 1
 
 
@@ -116,7 +116,7 @@ async def a_job_that_ends_while_nobody_looks_has_succeeded(job: Inherited) -> As
     await job.run_all()
     await job.until_state("Running")
     yield
-    await job.exit_all(job.cast.decider)
+    await job.succeed()
     yield
     await job.until_state("Succeeded")
     await job.until_pods_are(job.children())
@@ -136,7 +136,7 @@ async def a_suspended_job_stays_suspended_until_it_is_resumed(job: Inherited) ->
     await job.edit({"runPolicy": {"suspend": False}})
     await job.run_all()
     await job.until_state("Running")
-    await job.exit_all(job.cast.decider)
+    await job.succeed()
     assert conditions(await job.until_state("Succeeded")) == {
         "Created": "True",
         "Suspended": "False",
@@ -161,12 +161,10 @@ async def what_has_ended_and_is_to_be_kept_is_not_touched(job: Inherited) -> Asy
     await job.submit(policy={"cleanPodPolicy": "None"})
     await job.run_all()
     await job.until_state("Running")
-    await job.exit_all(job.cast.decider)
+    await job.succeed()
     await job.until_state("Succeeded")
     yield
-    status = await job.until_taken_over()
-    changed = {key for key in status | job.left["status"] if status.get(key) != job.left["status"].get(key)}
-    assert changed <= {"observedGeneration", "replicaStatuses"}
+    await job.assert_untouched()
 
 
 @STORIES.about("TFJob", "MXJob")
@@ -177,14 +175,14 @@ async def what_still_runs_of_a_succeeded_job_is_freed_unless_its_policy_says_oth
     await job.submit()
     await job.run_all()
     await job.until_state("Running")
-    await job.exit_all(job.cast.decider)
+    await job.succeed()
     await job.until_state("Succeeded")
     await job.until_pods_are(job.children())
     yield
-    await job.until_pods_are(job.children(job.cast.decider))
-    await job.until_services_are(job.children(job.cast.decider))
-    for name, pod in (await job.pods()).items():
-        assert pod["metadata"]["uid"] == job.left_uid(name)
+    kept = job.child(job.cast.decider)
+    await job.until_pods_are([kept])
+    await job.until_services_are([kept])
+    assert (await job.pods())[kept]["metadata"]["uid"] == job.left_uid(kept)
 
 
 @STORIES.about("TFJob", "MXJob")
@@ -195,10 +193,7 @@ async def a_failed_job_stays_failed(job: Inherited) -> AsyncIterator[None]:
     await job.kubelet.exit(job.child(job.cast.server), 1)
     await job.until_state("Failed")
     yield
-    await job.until_taken_over()
-    await job.exit_all(job.cast.decider)
-    await job.until_counted(job.cast.decider, active=0)
-    assert "Succeeded" not in conditions(await job.job())
+    await job.assert_untouched()
 
 
 @STORIES.about("MXJob")
@@ -222,10 +217,10 @@ async def time_to_live_counts_from_the_end_that_the_old_operator_saw(job: Inheri
     await job.submit(policy={"ttlSecondsAfterFinished": 3600, "cleanPodPolicy": "None"})
     await job.run_all()
     await job.until_state("Running")
-    await job.exit_all(job.cast.decider)
+    await job.succeed()
     await job.until_state("Succeeded")
     yield
-    await job.until_taken_over()
+    await job.assert_untouched()
     await job.edit({"runPolicy": {"ttlSecondsAfterFinished": 1}})
     await job.until_gone()
 
@@ -275,7 +270,7 @@ async def a_running_job_can_be_made_larger(job: Inherited) -> AsyncIterator[None
     await job.edit({job.cast.framework.replicas_field: {"Worker": {"replicas": 3}}})
     await job.until_pods_are([*job.children(), more])
     await job.until_services_are([*job.children(), more])
-    await job.finish(new=[more])
+    await job.finish(new=[f"pod {more}", f"service {more}"])
 
 
 @pytest.mark.parametrize("story", STORIES.ids)
