@@ -24,7 +24,7 @@ demo: $(READY) ## a TFJob and an MXJob, rendered and driven to the end
 test: lint types ## lint, types and every test, on a real control plane
 	@$(BIN)/python -m tests.cluster fetch
 	@$(BIN)/python -m tests.takeover
-	@$(BIN)/pytest -n 4 --dist worksteal
+	@$(BIN)/pytest -n 4 --dist loadscope
 
 check: lint types unit ## the inner loop: lint, types, unit tests; no cluster, under a minute
 

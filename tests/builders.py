@@ -15,24 +15,30 @@ from typing import Any
 from msgspec.structs import replace
 
 from trainop.api.status import Condition, JobStatus
-from trainop.engine import roster
+from trainop.engine import gang, roster
 from trainop.engine.plan import plan
 from trainop.engine.roster import Roster
 from trainop.engine.topology import topology
 from trainop.framework import Framework
 from trainop.model import (
+    DEFAULTS,
     Action,
     CreatePod,
+    CreatePodGroup,
     CreateService,
     DeleteJob,
     DeletePod,
+    DeletePodGroup,
     DeleteService,
     Job,
     Member,
+    PatchPodGroup,
     Plan,
     SeenContainer,
     SeenPod,
+    SeenPodGroup,
     SeenService,
+    Settings,
     Verdict,
     World,
 )
@@ -223,6 +229,12 @@ def _short(action: Action) -> str:
             return f"-pod {name}"
         case DeleteService(_, name, _):
             return f"-service {name}"
+        case CreatePodGroup(name):
+            return f"+group {name}"
+        case PatchPodGroup(name):
+            return f"~group {name}"
+        case DeletePodGroup(name):
+            return f"-group {name}"
         case DeleteJob():
             return "-job"
 
@@ -237,10 +249,18 @@ def stored(job: Job[Any], status: JobStatus) -> Job[Any]:
     return replace(job, status=JobStatus.model_validate(status.wire()), resource_version=version)
 
 
-def acted(job: Job[Any], world: World, actions: Iterable[Action], *, graceful: bool = False) -> World:
+def acted(
+    job: Job[Any],
+    world: World,
+    actions: Iterable[Action],
+    *,
+    graceful: bool = False,
+    settings: Settings = DEFAULTS,
+) -> World:
     """What a cluster makes of the actions. `graceful`: deleted pods stay for a while, being deleted."""
     pods = {pod.uid: pod for pod in world.pods}
     services = {service.uid: service for service in world.services}
+    group, scheduler = world.pod_group, gang.scheduler(settings)
     for number, action in enumerate(actions):
         fresh = f"{job.resource_version}-{number}-{len(pods)}"
         match action:
@@ -256,9 +276,18 @@ def acted(job: Job[Any], world: World, actions: Iterable[Action], *, graceful: b
                     pods[uid] = replace(pod, deleting=True)
             case DeleteService(_, _, uid):
                 del services[uid]
+            case CreatePodGroup(name):
+                assert scheduler
+                group = SeenPodGroup(name, f"{name}/{fresh}", spec=gang.manifest(scheduler, job)["spec"])
+            case PatchPodGroup():
+                assert scheduler
+                assert group
+                group = replace(group, spec=gang.manifest(scheduler, job)["spec"])
+            case DeletePodGroup():
+                group = None
             case DeleteJob():
-                return replace(world, pods=(), services=())
-    return replace(world, pods=tuple(pods.values()), services=tuple(services.values()))
+                return replace(world, pods=(), services=(), pod_group=None)
+    return replace(world, pods=tuple(pods.values()), services=tuple(services.values()), pod_group=group)
 
 
 def _labels(member: Member) -> Any:
@@ -268,13 +297,20 @@ def _labels(member: Member) -> Any:
 class Life:
     """A job and its world over time, for a test that tells a story."""
 
-    def __init__(self, framework: Framework[Any], job: Job[Any], world: World | None = None) -> None:
+    def __init__(
+        self,
+        framework: Framework[Any],
+        job: Job[Any],
+        world: World | None = None,
+        settings: Settings = DEFAULTS,
+    ) -> None:
         self.framework, self.job, self.world = framework, job, world or a_world()
+        self.settings = settings
 
     def step(self) -> Plan:
         """One pass: the answer, all of it carried out."""
-        answer = plan(self.framework, self.job, self.world)
-        self.world = acted(self.job, self.world, answer.actions)
+        answer = plan(self.framework, self.job, self.world, self.settings)
+        self.world = acted(self.job, self.world, answer.actions, settings=self.settings)
         self.job = stored(self.job, answer.status)
         return answer
 

@@ -13,7 +13,7 @@ from trainop.errors import Unreachable
 from trainop.framework import Framework
 from trainop.kube.cluster import resource
 from trainop.kube.port import EVENTS, Api, Change, Listing, Resource
-from trainop.model import GVK
+from trainop.model import DEFAULTS, GVK, Settings
 from trainop.operator.controller import Controller
 
 T = TypeVar("T")
@@ -116,7 +116,11 @@ class Mortal:
 
 @asynccontextmanager
 async def operator(
-    api: Api, frameworks: Mapping[GVK, Framework[Any]], ledger: Ledger, *crashes: Crash
+    api: Api,
+    frameworks: Mapping[GVK, Framework[Any]],
+    ledger: Ledger,
+    *crashes: Crash,
+    settings: Settings = DEFAULTS,
 ) -> AsyncIterator[Callable[[], bool]]:
     """An operator that is restarted when it dies. Yields a function: has it nothing left to do?"""
     living: list[Controller] = []
@@ -125,7 +129,7 @@ async def operator(
 
     async def live() -> None:
         way = Mortal(api, ledger, to_come)
-        controller = Controller(way, frameworks)
+        controller = Controller(way, frameworks, settings=settings)
         async with controller.running():
             living[:] = [controller]
             watches = [asyncio.create_task(_watch(way, controller, f)) for f in frameworks.values()]

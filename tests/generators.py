@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.builders import MX, NAME, NOW, TF, a_job, a_pod, a_service, a_status, a_world, later
 from trainop.api.status import JobStatus
 from trainop.framework import Framework
-from trainop.model import Job, SeenPod, SeenService, World
+from trainop.model import Job, SeenPod, SeenPodGroup, SeenService, World
 
 Scene = tuple[Framework[Any], Job[Any], World]
 Script = tuple[Framework[Any], dict[str, Any]]
@@ -91,6 +91,14 @@ STRANGERS: list[SeenPod | SeenService] = [
     a_service("Cook", 0, uid="stranger-8"),
 ]
 """Children that carry the job's owner reference and belong to no member."""
+GROUPS = st.builds(
+    SeenPodGroup,
+    name=st.just(NAME),
+    uid=st.just("group"),
+    phase=st.sampled_from(["", "Pending", "Inqueue", "Running"]),
+    deleting=st.booleans(),
+    spec=st.sampled_from([{}, {"minMember": 1}, {"minResources": {"cpu": "x"}, "minMember": 3}]),
+)
 MOVES: st.SearchStrategy[Move] = st.tuples(
     st.sampled_from(
         [

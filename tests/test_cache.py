@@ -237,7 +237,7 @@ async def test_a_child_that_changes_hands_is_told_to_both() -> None:
         streams=[[line("MODIFIED", "a", 2, owner=OTHER), line("MODIFIED", "a", 3, owner=None)]],
     )
     assert sorted(watched.woken) == [MNIST, MNIST, OTHER, OTHER]
-    assert len(watched.cache) == 0
+    assert watched.cache.of("u-mnist") == watched.cache.of("u-other") == ()
 
 
 async def test_a_forged_reference_in_another_namespace_fools_nobody_who_asks_for_his_own() -> None:
@@ -348,6 +348,19 @@ async def test_what_turned_out_to_be_gone_is_forgotten_and_its_owner_woken() -> 
 
 
 # --- with an API server in memory -----------------------------------------------------------------------------
+
+
+async def test_a_kind_that_is_not_installed_is_told_and_found_when_it_is() -> None:
+    api = Memory()
+    api.absent.add(PODS)
+    watched = Watched(api)
+    async with running(watched.cache), asyncio.timeout(20):
+        await watched.cache.answered.wait()
+        assert "could not find" in watched.cache.refusal
+        assert not watched.cache.synced.is_set()
+        api.absent.clear()
+        await watched.cache.synced.wait()
+        assert watched.cache.refusal == ""
 
 
 async def test_the_cache_follows_an_api_server() -> None:

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from tests.crashing import Crash, Ledger, operator
+from tests.scenarios import test_gang as gangs
 from tests.scenarios import test_scenarios as stories
 from tests.scenarios.casting import PARTS, known_frameworks
 from tests.scenarios.stage import Cast, Stage
 from trainop.errors import Gone
 from trainop.kube.memory import Memory
 from trainop.kube.port import Raw
+from trainop.model import DEFAULTS, Settings
 
 Story = Callable[[Stage], Awaitable[None]]
 
@@ -34,14 +36,29 @@ PLAINEST: list[Story] = [
     stories.test_deleting_a_job_removes_its_pods_and_services,
     stories.test_scaling_down_removes_surplus_members_and_scaling_up_adds_them,
 ]
+VOLCANO = Settings(gang_scheduler="volcano")
 AT_ONCE = 16
+
+
+async def a_gang_is_suspended_and_resumed(stage: Stage) -> None:
+    await gangs.test_suspending_takes_the_pod_group_away_and_resuming_brings_another(
+        stage, gangs.Gang(stage, VOLCANO)
+    )
+
+
+async def a_gang_is_scaled(stage: Stage) -> None:
+    await gangs.test_the_pod_group_follows_replicas_and_min_available(stage, gangs.Gang(stage, VOLCANO))
+
+
+GANGS: list[Story] = [a_gang_is_suspended_and_resumed, a_gang_is_scaled]
 
 
 async def played(story: Story, cast: Cast, *crashes: Crash) -> tuple[Raw, Ledger]:
     """The end of the story, and all that was written on the way."""
     memory, ledger = Memory(), Ledger()
     known = {framework.gvk: framework for framework in known_frameworks().values()}
-    async with operator(memory, known, ledger, *crashes) as idle:
+    settings = VOLCANO if story in GANGS else DEFAULTS
+    async with operator(memory, known, ledger, *crashes, settings=settings) as idle:
         stage = Stage(memory, "default", cast, "story")
         await story(stage)
         await quiet(stage, ledger, idle)
@@ -73,17 +90,20 @@ async def end(stage: Stage) -> Raw:
         "restarts": status.get("restartCount", 0),
         "pods": {name: pod["status"]["phase"] for name, pod in (await stage.pods()).items()},
         "services": sorted(await stage.services()),
+        "groups": [group["spec"] for group in (await stage.api.list(gangs.kind(VOLCANO), dict)).items],
     }
 
 
 def children(ledger: Ledger) -> Counter[str]:
-    """How often each pod and service was created and deleted."""
-    ours = {what: count for what, count in ledger.writes.items() if " pods/" in what or " services/" in what}
-    return Counter(ours)
+    """How often each pod, service and PodGroup was created and deleted."""
+    kinds = (" pods/", " services/", " podgroups/")
+    return Counter({what: count for what, count in ledger.writes.items() if any(k in what for k in kinds)})
 
 
 # The engine is the same for all kinds: one plays every story, the others one with a restart.
-PLAYED = [("TFJob", story) for story in PLAINEST] + [(kind, PLAINEST[4]) for kind in PARTS if kind != "TFJob"]
+PLAYED = [("TFJob", story) for story in PLAINEST + GANGS] + [
+    (kind, PLAINEST[4]) for kind in PARTS if kind != "TFJob"
+]
 
 
 @pytest.mark.thorough

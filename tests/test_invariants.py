@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.builders import a_job, a_world, acted, child_name, doing, stored
-from tests.generators import MOVES, STRANGERS, Move, Scene, Script, a_stranger, jobs, scenes
-from trainop.engine import indexes
+from tests.generators import GROUPS, MOVES, STRANGERS, Move, Scene, Script, a_stranger, jobs, scenes
+from trainop.engine import gang, indexes
 from trainop.engine.plan import plan
 from trainop.framework import Framework
 from trainop.model import (
     CreatePod,
+    CreatePodGroup,
     CreateService,
     DeletePod,
     DeleteService,
@@ -32,7 +33,9 @@ from trainop.model import (
     Plan,
     SeenContainer,
     SeenPod,
+    SeenPodGroup,
     SeenService,
+    Settings,
     World,
 )
 
@@ -200,6 +203,27 @@ def test_every_invariant_holds_on_a_pass_out_of_nowhere(scene: Scene) -> None:
     seen = Pass(*scene, plan(*scene))
     for invariant in INVARIANTS:
         invariant(seen)
+
+
+@examples(200)
+@given(
+    scenes(),
+    st.sampled_from(["volcano", "other"]),
+    st.none() | GROUPS,
+    st.sampled_from(["", "", "no such kind"]),
+)
+def test_every_invariant_holds_for_a_gang(
+    scene: Scene, scheduler: str, group: SeenPodGroup | None, missing: str
+) -> None:
+    framework, job, world = scene
+    world = replace(world, pod_group=group, no_pod_groups=missing)
+    options = Settings(gang_scheduler=scheduler)
+    answer = plan(framework, job, world, options)
+    for invariant in INVARIANTS:
+        invariant(Pass(framework, job, world, answer))
+    made = {type(action) for action in answer.actions}
+    assert gang.ready(options, world) or not made & {CreatePod, CreateService}
+    assert CreatePodGroup not in made or not (group or missing)
 
 
 @examples(100)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trainop.engine import labels
 from trainop.kube import wire
 from trainop.kube.port import Change
-from trainop.model import GVK, Key, SeenContainer, SeenPod, SeenService
+from trainop.model import GVK, Key, SeenContainer, SeenPod, SeenPodGroup, SeenService
 
 OWNER = {
     "apiVersion": "kubeflow.org/v1",
@@ -41,6 +41,17 @@ def test_a_pod_just_made_is_pending() -> None:
         role_label="worker",
         index_label="0",
     )
+
+
+def test_of_a_pod_group_its_phase_and_what_we_manage_is_seen() -> None:
+    spec = {"minMember": 2, "queue": "default", "minResources": {"cpu": 1}, "minTaskMember": {"worker": 1}}
+    raw = {
+        "metadata": {"name": "mnist", "uid": "u"},
+        "spec": spec,
+        "status": {"phase": "Inqueue", "running": 1},
+    }
+    ours = {"minMember": 2, "minResources": {"cpu": 1}}
+    assert msgspec.convert(raw, wire.PodGroup).seen() == SeenPodGroup("mnist", "u", "Inqueue", spec=ours)
 
 
 def test_the_end_of_each_container_is_seen() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -29,6 +29,18 @@ class GVK(NamedTuple):
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What the operator was told about the cluster when it was started."""
+
+    cluster_domain: str = ""
+    """Ends the DNS names that members are told, when the cluster has a domain of its own."""
+    gang_scheduler: str = ""
+    """As the user named it; `engine/gang.py` knows what it means."""
+
+
+DEFAULTS = Settings()
 
 
 class Key(NamedTuple):
@@ -63,6 +75,7 @@ class Job(Struct, Generic[S], frozen=True, kw_only=True):
     replicas: Mapping[str, ReplicaSpec]
     """By the role's canonical name, in the framework's order; empty when there are problems."""
     status: JobStatus
+    annotations: Mapping[str, str] = {}
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -132,11 +145,23 @@ class SeenService(Struct, frozen=True):
     index_label: str = ""
 
 
+class SeenPodGroup(Struct, frozen=True):
+    name: str
+    uid: str
+    phase: str = ""
+    deleting: bool = False
+    spec: Mapping[str, Any] = {}
+    """As it is stored, fields that are not ours left out."""
+
+
 class World(Struct, frozen=True, kw_only=True):
     """What a job's own children were at one instant."""
 
     pods: tuple[SeenPod, ...] = ()
     services: tuple[SeenService, ...] = ()
+    pod_group: SeenPodGroup | None = None
+    no_pod_groups: str = ""
+    """Why the cluster has no PodGroups for us; empty when it has."""
     now: datetime
 
 
@@ -195,16 +220,52 @@ class DeleteService(Struct, frozen=True):
     uid: str
 
 
+class CreatePodGroup(Struct, frozen=True):
+    name: str
+
+
+class PatchPodGroup(Struct, frozen=True):
+    """It is not as the job wants it any more."""
+
+    name: str
+    uid: str
+    dropped: tuple[str, ...] = ()
+    """Resources it asks for and the job does not: a merge patch has to name them."""
+
+
+class DeletePodGroup(Struct, frozen=True):
+    name: str
+    uid: str
+
+
 class DeleteJob(Struct, frozen=True):
     """The job's time to live is over."""
 
 
-Action: TypeAlias = CreatePod | CreateService | DeletePod | DeleteService | DeleteJob
+Action: TypeAlias = (
+    CreatePod
+    | CreateService
+    | DeletePod
+    | DeleteService
+    | CreatePodGroup
+    | PatchPodGroup
+    | DeletePodGroup
+    | DeleteJob
+)
 
 
 class Event(Struct, frozen=True):
     type: Literal["Normal", "Warning"]
     reason: str
+    message: str
+
+
+class Trouble(NamedTuple):
+    """What keeps the operator from making progress with a job."""
+
+    reason: Literal[
+        "NameConflict", "QuotaExceeded", "Forbidden", "InvalidTemplate", "InvalidSpec", "PodGroupUnavailable"
+    ]
     message: str
 
 
@@ -214,5 +275,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     status: JobStatus
     actions: tuple[Action, ...] = ()
     events: tuple[Event, ...] = ()
+    trouble: Trouble | None = None
     wake_after: float | None = None
     """Seconds until the clock alone can change the answer."""

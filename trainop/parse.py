@@ -69,6 +69,7 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
         policy=spec.effective_policy() if spec else RunPolicy.model_construct(managed_by=_manager(raw)),
         replicas=replicas,
         status=_status(raw.get("status")),
+        annotations=_mapping(metadata.get("annotations")),
     )
     if spec:
         problems += [*misnamed, *(list(_misshapen(framework, spec)) or rules.problems(framework, job))]

@@ -20,7 +20,7 @@ async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> fl
         return None
     job = parse(framework, raw)
     world = observe(cluster, job)
-    plan = make_plan(framework, job, world, cluster.domain)
+    plan = make_plan(framework, job, world, cluster.settings)
     outcome = await act(cluster, framework, job, plan.actions)
     written = await report(cluster, framework, job, plan, outcome)
     return 0.0 if written else plan.wake_after

@@ -18,6 +18,16 @@ def container(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return next((c for c in containers(template) if c.get("name") == name), {})
 
 
+def requests(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The resources a container asks for: its requests, or its limits when it says nothing of requests."""
+    resources = container.get("resources")
+    if not isinstance(resources, Mapping):
+        return {}
+    requests = resources.get("requests")
+    found = resources.get("limits") if requests is None else requests
+    return found if isinstance(found, Mapping) else {}
+
+
 def port(template: Mapping[str, Any], container_name: str, port_name: str, default: int) -> int:
     """The number of the port called `port_name` in that container, else the default."""
     for entry in container(template, container_name).get("ports") or ():

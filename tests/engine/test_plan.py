@@ -255,10 +255,26 @@ def test_a_bad_spec_fails_the_job_with_every_field_path() -> None:
         assert answer.status.observed_generation == 1
 
 
-def test_an_edit_that_cannot_be_right_ends_a_job_that_ran() -> None:
+def test_an_edit_that_cannot_be_right_is_told_and_leaves_a_job_that_runs_alone() -> None:
+    """Nor does a spec that the v1 operator took end a job at its take-over."""
     life = Life(TF, a_job(TF, Worker=2))
     life.step()
     life.all_run().settle()
-    assert doing(life.edit(Worker=1, Cook=1).step()) == []
+    ran = life.pods
+    answer = life.edit(Worker=1, Cook=1).step()
+    assert doing(answer) == []
+    assert answer.trouble
+    assert answer.trouble.reason == "InvalidSpec"
+    assert "spec.tfReplicaSpecs.Cook" in answer.trouble.message
     life.settle()
-    assert (life.states, life.pods) == (["Created", "!Running", "Failed"], [])
+    assert (life.states, life.pods) == (["Created", "Running"], ran)
+    assert life.edit(Worker=2).step().trouble is None
+
+
+def test_an_environment_that_no_process_can_be_given_is_refused() -> None:
+    """SECURITY: TF_CONFIG must stay under 128 KiB, the most that Linux takes for one string."""
+    assert not plan(TF, a_job(TF, Worker=2000), a_world()).status.finished
+    answer = plan(TF, a_job(TF, Worker=6000), a_world())
+    assert states(answer.status) == ["Created", "Failed"]
+    assert "spec.tfReplicaSpecs: TF_CONFIG would have" in answer.status.conditions[-1].message
+    assert not plan(TF, a_job(TF, spec={"enableDynamicWorker": True}, Worker=6000), a_world()).status.finished

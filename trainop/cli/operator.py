@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from trainop.model import Settings
 from trainop.operator.app import Options, serve
 from trainop.operator.controller import only
 from trainop.registry import frameworks
@@ -31,6 +32,14 @@ from trainop.registry import frameworks
     help="Ends the DNS names that members are told: cluster.local.  [env: CUSTOM_CLUSTER_DOMAIN]",
 )
 @click.option(
+    "--gang-scheduler-name",
+    "gang_scheduler",
+    default="",
+    metavar="NAME",
+    help="Schedule each job's pods together or not at all: 'volcano', or the name of a scheduler with the "
+    "coscheduling plugin, such as 'scheduler-plugins-scheduler'.  [default: no gang scheduling]",
+)
+@click.option(
     "--controller-threads",
     type=click.IntRange(1, 256),
     default=16,
@@ -44,6 +53,7 @@ def command(
     namespace: str | None,
     kinds: tuple[str, ...],
     cluster_domain: str,
+    gang_scheduler: str,
     controller_threads: int,
     verbose: bool,
 ) -> None:
@@ -67,7 +77,7 @@ def command(
         kubeconfig=kubeconfig,
         context=context,
         namespace=namespace,
-        cluster_domain=cluster_domain,
+        settings=Settings(cluster_domain=cluster_domain, gang_scheduler=gang_scheduler),
         workers=controller_threads,
     )
     _run(serve(only(installed, kinds), options))

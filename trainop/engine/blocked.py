@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, NamedTuple
 
 from trainop.api.status import ConditionType, JobStatus
 from trainop.engine import conditions, labels
-from trainop.model import Event
-
-
-class Trouble(NamedTuple):
-    reason: Literal["NameConflict", "QuotaExceeded", "Forbidden", "InvalidTemplate"]
-    message: str
+from trainop.model import Event, Trouble
 
 
 def told(status: JobStatus, trouble: Trouble | None, now: datetime) -> JobStatus:

@@ -15,16 +15,26 @@ REPLICA_INDEX = "training.kubeflow.org/replica-index"
 JOB_ROLE = "training.kubeflow.org/job-role"
 JOB_ROLE_MASTER = "master"
 
+# --- how gang schedulers know which pods belong together ----------------------------------------------------
+POD_GROUP = "scheduling.x-k8s.io/pod-group"
+VOLCANO_GROUP = "scheduling.k8s.io/group-name"
+VOLCANO_TASK = "volcano.sh/task-spec"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""kubectl's own annotation: of the object it applied, and of no other."""
+
 # --- reasons of events about children; those about the job start with its kind, see `reason` ----------------
 CREATED_POD = "SuccessfulCreatePod"
 CREATED_SERVICE = "SuccessfulCreateService"
 DELETED_POD = "SuccessfulDeletePod"
 DELETED_SERVICE = "SuccessfulDeleteService"
+DELETED_POD_GROUP = "SuccessfulDeletePodGroup"
 DELETED_JOB = "SuccessfulDeleteJob"
+TERMINATED = "JobTerminated"
 FAILED_CREATE_POD = "FailedCreatePod"
 FAILED_CREATE_SERVICE = "FailedCreateService"
 EXITED = "ExitedWithCode"
 RESTART_POLICY_OVERWRITTEN = "SettedPodTemplateRestartPolicy"
+SCHEDULER_KEPT = "SettedPodTemplateSchedulerName"
 ENV_OVERWRITTEN = "OverwroteEnvironment"
 
 # --- sentences that are the same for every framework; the others are in framework.Wording -------------------
@@ -40,9 +50,17 @@ POD_EXITED = "Pod: {namespace}.{pod} exited with code {code}"
 RESTART_POLICY_SENTENCE = (
     "Restart policy in pod template will be overwritten by restart policy in replica spec"
 )
+SCHEDULER_SENTENCE = (
+    "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten"
+)
 ENV_SENTENCE = (
     "{names} in container {container} of {role} is set by the operator; "
     "the value in the pod template is not used"
+)
+TERMINATED_SENTENCE = "Job has been terminated. Deleting PodGroup"
+NO_POD_GROUPS = (
+    "no PodGroup of {api} can be made: {why}; install {product}, "
+    "or start the operator without --gang-scheduler-name"
 )
 NOT_BLOCKED = "Nothing keeps the operator from making progress."
 
@@ -62,6 +80,18 @@ def of_role(framework: Framework[Any], job: Job[Any], role: str) -> dict[str, st
 
 def of_member(framework: Framework[Any], job: Job[Any], member: Member) -> dict[str, str]:
     return of_role(framework, job, member.role) | {REPLICA_INDEX: str(member.index)}
+
+
+def owner(job: Job[Any]) -> dict[str, Any]:
+    """The reference by which a child goes with its job."""
+    return {
+        "apiVersion": job.key.gvk.api_version,
+        "kind": job.key.gvk.kind,
+        "name": job.name,
+        "uid": job.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
 
 
 def selector(framework: Framework[Any], job: Job[Any], role: str) -> str:

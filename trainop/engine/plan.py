@@ -10,14 +10,16 @@ from msgspec.structs import replace
 
 from trainop.api.spec import RestartPolicy
 from trainop.api.status import ConditionType, JobStatus
-from trainop.engine import cleanup, conditions, deadline, labels, pods, restart, roster, suspend
+from trainop.engine import cleanup, conditions, deadline, gang, labels, pods, restart, roster, suspend
 from trainop.engine import status as counters
 from trainop.engine.roster import Place, Roster, State
 from trainop.engine.topology import topology
 from trainop.framework import Framework
 from trainop.model import (
+    DEFAULTS,
     Action,
     CreatePod,
+    CreatePodGroup,
     CreateService,
     DeleteJob,
     DeletePod,
@@ -25,8 +27,10 @@ from trainop.model import (
     Failed,
     Job,
     Plan,
+    Settings,
     Succeeded,
     Topology,
+    Trouble,
     Undecided,
     World,
 )
@@ -38,16 +42,23 @@ class Scene(Struct, frozen=True):
     framework: Framework[Any]
     job: Job[Any]
     world: World
+    settings: Settings
     topology: Topology
     roster: Roster
+    ready: bool
+    """Pods and services may be made: no gang scheduler has to find room for them first."""
 
 
-def plan(framework: Framework[Any], job: Job[Any], world: World, cluster_domain: str = "") -> Plan:
+def plan(framework: Framework[Any], job: Job[Any], world: World, settings: Settings = DEFAULTS) -> Plan:
     if not job.policy.ours or job.deleting:
         return Plan(status=job.status)
-    started = replace(job, status=_started(framework, job, world))
-    members = topology(framework, job, cluster_domain)
-    scene = Scene(framework, started, world, members, roster.call(framework, started, members, world))
+    members = topology(framework, job, settings.cluster_domain)
+    if (oversize := pods.oversize(framework, job, members)) is not None:
+        job = replace(job, problems=(oversize,))
+    ready = gang.ready(settings, world)
+    started = replace(job, status=_started(framework, job, world, ready=ready))
+    places = roster.call(framework, started, members, world)
+    scene = Scene(framework, started, world, settings, members, places, ready)
     for question in (_finished, _invalid, _suspended, _resumed, _decided, _out_of_limits):
         answer = question(scene)
         if answer is not None:
@@ -63,15 +74,20 @@ def _finished(scene: Scene) -> Plan | None:
     left = deadline.ttl_left(job, scene.world.now)
     if left == 0:
         return Plan(status=job.status, actions=(DeleteJob(),))
-    actions = tuple(cleanup.after_end(job, scene.roster))
-    return Plan(status=counters.after_end(job.status, scene.roster), actions=actions, wake_after=left)
+    actions = (*cleanup.after_end(job, scene.roster), *gang.take_away(scene.world.pod_group))
+    status = job.status if _left_behind(job.status) else counters.after_end(job.status, scene.roster)
+    return Plan(status=status, actions=actions, wake_after=left)
 
 
 def _invalid(scene: Scene) -> Plan | None:
+    """Failed; but a job that has started is left alone until someone mends it: its pods may be doing well under
+    a spec that an older operator took, or that was right before an edit."""
     if not scene.job.problems:
         return None
     problems = "; ".join(map(str, scene.job.problems))
     message = labels.say(labels.IS_INVALID, scene.framework, scene.job, problems=problems)
+    if scene.job.status.start_time:
+        return Plan(status=scene.job.status, trouble=Trouble("InvalidSpec", message))
     return _end(scene, scene.job.status, ConditionType.FAILED, "FailedValidation", message, "Warning")
 
 
@@ -84,16 +100,17 @@ def _suspended(scene: Scene) -> Plan | None:
         return decided
     status = suspend.suspended(scene.framework, job, counters.idle(job, job.status), scene.world.now)
     told = () if already else (_news(scene, "Suspended", labels.IS_SUSPENDED),)
-    return Plan(status=status, actions=tuple(suspend.take_away(scene.roster)), events=told)
+    actions = tuple(suspend.take_away(scene.roster, scene.world.pod_group))
+    return Plan(status=status, actions=actions, events=told)
 
 
 def _resumed(scene: Scene) -> Plan | None:
     """The job begins anew when the last pod of the time before is gone: none can be taken for a new one."""
-    job = scene.job
+    job, group = scene.job, scene.world.pod_group
     if not job.status.is_true(ConditionType.SUSPENDED):
         return None
-    if any(scene.roster.pods()):
-        return Plan(status=job.status, actions=tuple(suspend.take_away(scene.roster)))
+    if group or any(scene.roster.pods()):
+        return Plan(status=job.status, actions=tuple(suspend.take_away(scene.roster, group)))
     status = suspend.resumed(scene.framework, job, job.status, scene.world.now)
     return Plan(status=status, events=(_news(scene, "Resumed", labels.IS_RESUMED),))
 
@@ -132,16 +149,22 @@ def _under_way(scene: Scene) -> Plan:
     """Restart what failed, make what is missing, remove what is surplus."""
     counted = restart.count(_observed(scene), _tries(scene))
     news = counted.restart_count > scene.job.status.restart_count
-    actions = [action for place in scene.roster.places for action in _tend(scene, place, hold_retries=news)]
+    actions = list(gang.tend(scene.settings, scene.job, scene.world))
+    actions += [action for place in scene.roster.places for action in _tend(scene, place, hold_retries=news)]
     actions += [action for place in reversed(scene.roster.surplus) for action in cleanup.delete(place)]
     events = [*_warnings(scene, actions), *_exits(scene, State.SUCCEEDED)]
     if news:
         events += [*_exits(scene, State.RETRY), *_restarts(scene)]
+    status = _running_or_restarting(scene, counted)
+    # A PodGroup of our own making wakes nobody: the next pass goes on from there.
+    gathering = any(isinstance(action, CreatePodGroup) for action in actions)
+    left = deadline.active_left(scene.job, scene.job.status, scene.world.now)
     return Plan(
-        status=_running_or_restarting(scene, counted),
+        status=status if scene.ready else gang.waiting(scene.settings, status, scene.world.now),
         actions=tuple(actions),
         events=tuple(events),
-        wake_after=deadline.active_left(scene.job, scene.job.status, scene.world.now),
+        trouble=gang.trouble(scene.settings, scene.world),
+        wake_after=0.0 if gathering else left,
     )
 
 
@@ -150,13 +173,13 @@ def _tend(scene: Scene, place: Place, *, hold_retries: bool) -> Iterator[Action]
     pod = place.pod
     if pod and (place.state is State.LOST or (place.state is State.RETRY and not hold_retries)):
         yield DeletePod(place.member.role, pod.name, pod.uid)
-    elif place.state is State.MISSING:
+    elif place.state is State.MISSING and scene.ready:
         yield CreatePod(place.member)
-    if place.service is None and place.state is not State.SUCCEEDED:
+    if place.service is None and scene.ready and place.state is not State.SUCCEEDED:
         yield CreateService(place.member)
 
 
-def _started(framework: Framework[Any], job: Job[Any], world: World) -> JobStatus:
+def _started(framework: Framework[Any], job: Job[Any], world: World, *, ready: bool) -> JobStatus:
     """The status of a job that has been taken up: created, and started unless something is in the way."""
     status = conditions.put(
         job.status,
@@ -169,7 +192,7 @@ def _started(framework: Framework[Any], job: Job[Any], world: World) -> JobStatu
     if status.observed_generation != job.generation and not _left_behind(status):
         changes["observed_generation"] = job.generation
     waits = job.policy.suspend or status.is_true(ConditionType.SUSPENDED) or status.finished or job.problems
-    if not status.start_time and not waits:
+    if not status.start_time and not waits and ready:
         changes["start_time"] = world.now
     return status.model_copy(update=changes) if changes else status
 
@@ -245,4 +268,4 @@ def _warnings(scene: Scene, actions: list[Action]) -> Iterator[Event]:
     """What will not be used as it was written, once for each role of which a pod is made."""
     made = {action.member.role: action.member for action in actions if isinstance(action, CreatePod)}
     for member in made.values():
-        yield from pods.warnings(scene.framework, scene.job, scene.topology, member)
+        yield from pods.warnings(scene.framework, scene.job, scene.topology, member, scene.settings)

@@ -1,4 +1,4 @@
-"""The pod of a member: the user's template with our name, labels, owner, port, environment, restart policy.
+"""The pod of a member: the user's template with our name, labels, owner, port, environment, restart policy, gang.
 
 The only place that touches a user's template; it copies what it changes and leaves the rest shared.
 """
@@ -10,12 +10,19 @@ from typing import Any
 
 from trainop import template
 from trainop.api.spec import RestartPolicy
-from trainop.engine import labels, topology
+from trainop.engine import gang, labels, topology
 from trainop.framework import Framework
-from trainop.model import Env, Event, Job, Member, Topology
+from trainop.model import DEFAULTS, Env, Event, Job, Member, Problem, Settings, Topology
+
+LONGEST_STRING = 128 * 1024
+"""What Linux takes for one argument or environment variable."""
+WORTH_MEASURING = 500
+"""Members. With fewer, names of the greatest length do not add up to that."""
 
 
-def manifest(framework: Framework[Any], job: Job[Any], member: Member, env: Env) -> dict[str, Any]:
+def manifest(
+    framework: Framework[Any], job: Job[Any], member: Member, env: Env, settings: Settings = DEFAULTS
+) -> dict[str, Any]:
     replica = job.replicas[member.role]
     ours = labels.of_member(framework, job, member)
     if topology.leads(framework, job, member):
@@ -24,7 +31,7 @@ def manifest(framework: Framework[Any], job: Job[Any], member: Member, env: Env)
         "name": member.name,
         "namespace": job.namespace,
         "labels": template.metadata(replica.template, "labels") | ours,
-        "ownerReferences": [owner(job)],
+        "ownerReferences": [labels.owner(job)],
     }
     if annotations := template.metadata(replica.template, "annotations"):
         metadata["annotations"] = annotations
@@ -32,18 +39,8 @@ def manifest(framework: Framework[Any], job: Job[Any], member: Member, env: Env)
         "containers": [_container(framework, c, env) for c in template.containers(replica.template)],
         "restartPolicy": pod_restart_policy(replica.restart_policy),
     }
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-def owner(job: Job[Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": job.key.gvk.api_version,
-        "kind": job.key.gvk.kind,
-        "name": job.name,
-        "uid": job.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return gang.marked(settings, job, member, pod)
 
 
 def pod_restart_policy(policy: RestartPolicy) -> str:
@@ -59,11 +56,19 @@ def ports(framework: Framework[Any], container: Mapping[str, Any]) -> list[Mappi
     return [*written, {"name": framework.port_name, "containerPort": framework.port}]
 
 
-def warnings(framework: Framework[Any], job: Job[Any], members: Topology, me: Member) -> Iterator[Event]:
+def warnings(
+    framework: Framework[Any],
+    job: Job[Any],
+    members: Topology,
+    me: Member,
+    settings: Settings = DEFAULTS,
+) -> Iterator[Event]:
     """What in the template of a member will not be used as it was written."""
     written = job.replicas[me.role].template
     if written["spec"].get("restartPolicy"):
         yield Event("Warning", labels.RESTART_POLICY_OVERWRITTEN, labels.RESTART_POLICY_SENTENCE)
+    if gang.ignored_by(settings, written["spec"]):
+        yield Event("Warning", labels.SCHEDULER_KEPT, labels.SCHEDULER_SENTENCE)
     for container in template.containers(written):
         own = {entry["name"] for entry in container.get("env") or ()}
         if not own or not _gets_env(framework, container):
@@ -73,6 +78,18 @@ def warnings(framework: Framework[Any], job: Job[Any], members: Topology, me: Me
                 names=", ".join(names), container=container["name"], role=me.role
             )
             yield Event("Warning", labels.ENV_OVERWRITTEN, message)
+
+
+def oversize(framework: Framework[Any], job: Job[Any], members: Topology) -> Problem | None:
+    """An environment variable that grows with the job, and that no process could be started with."""
+    if len(members) < WORTH_MEASURING:
+        return None
+    for name, value in framework.bootstrap(job, members)(next(iter(members))).items():
+        size = len(f"{name}={value}") + 1
+        if size > LONGEST_STRING:
+            where, most = f"spec.{framework.replicas_field}", LONGEST_STRING
+            return Problem(where, f"{name} would have {size} bytes and may have {most}: use fewer replicas")
+    return None
 
 
 def _container(framework: Framework[Any], written: Mapping[str, Any], env: Env) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def manifest(framework: Framework[Any], job: Job[Any], member: Member) -> dict[s
             "name": member.name,
             "namespace": job.namespace,
             "labels": ours,
-            "ownerReferences": [pods.owner(job)],
+            "ownerReferences": [labels.owner(job)],
         },
         "spec": {
             "clusterIP": "None",

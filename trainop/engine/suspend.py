@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from trainop.api.status import ConditionType, JobStatus
-from trainop.engine import cleanup, conditions, labels
+from trainop.engine import cleanup, conditions, gang, labels
 from trainop.engine.roster import Roster
 from trainop.framework import Framework
-from trainop.model import Action, Job
+from trainop.model import Action, Job, SeenPodGroup
 
 
 def suspended(framework: Framework[Any], job: Job[Any], status: JobStatus, now: datetime) -> JobStatus:
@@ -21,9 +21,10 @@ def suspended(framework: Framework[Any], job: Job[Any], status: JobStatus, now: 
     return conditions.put(status, ConditionType.SUSPENDED, reason, message, now)
 
 
-def take_away(roster: Roster) -> Iterator[Action]:
+def take_away(roster: Roster, group: SeenPodGroup | None = None) -> Iterator[Action]:
     for place in roster:
         yield from cleanup.delete(place)
+    yield from gang.take_away(group)
 
 
 def resumed(framework: Framework[Any], job: Job[Any], status: JobStatus, now: datetime) -> JobStatus:
@@ -33,4 +34,4 @@ def resumed(framework: Framework[Any], job: Job[Any], status: JobStatus, now: da
         status, ConditionType.SUSPENDED, labels.reason(framework, "Resumed"), message, now, true=False
     )
     fresh: dict[str, Any] = {"restart_count": 0, "restarts_counted": {}, "replica_statuses": {}}
-    return status.model_copy(update=fresh | {"start_time": now})
+    return status.model_copy(update=fresh | {"start_time": now, "last_reconcile_time": None})

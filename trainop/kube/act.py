@@ -11,8 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainop.engine import pods, services
-from trainop.engine.blocked import Trouble
+from trainop.engine import gang, pods, services
 from trainop.engine.topology import topology
 from trainop.errors import ApiError, Conflict, Exists, Gone, Refused
 from trainop.framework import Bootstrap, Framework
@@ -20,7 +19,21 @@ from trainop.kube import wire
 from trainop.kube.cache import Cache
 from trainop.kube.cluster import Cluster, resource
 from trainop.kube.port import PODS, SERVICES, Raw, Resource
-from trainop.model import Action, CreatePod, CreateService, DeleteJob, DeletePod, DeleteService, Job, Member
+from trainop.model import (
+    Action,
+    CreatePod,
+    CreatePodGroup,
+    CreateService,
+    DeleteJob,
+    DeletePod,
+    DeletePodGroup,
+    DeleteService,
+    Job,
+    Member,
+    PatchPodGroup,
+    SeenPodGroup,
+    Trouble,
+)
 
 MOST_AT_ONCE = 64
 
@@ -58,7 +71,8 @@ async def _confirmed(
 ) -> bool:
     """Before something is made a second time: is the job still there? A watch may have missed its end, and a
     pod made for a job that is gone would run until the garbage collector finds it."""
-    again = job.status.start_time and any(isinstance(a, CreatePod | CreateService) for a in actions)
+    makes = CreatePod | CreateService | CreatePodGroup
+    again = job.status.start_time and any(isinstance(action, makes) for action in actions)
     if not again:
         return True
     try:
@@ -81,7 +95,7 @@ class _Hands:
         cluster, framework, job = self._cluster, self._framework, self._job
         match action:
             case CreatePod(member):
-                body = pods.manifest(framework, job, member, self._env(member))
+                body = pods.manifest(framework, job, member, self._env(member), cluster.settings)
                 return await self._create(PODS, cluster.pods, wire.Pod, body)
             case CreateService(member):
                 body = services.manifest(framework, job, member)
@@ -90,14 +104,32 @@ class _Hands:
                 return await self._delete(PODS, cluster.pods, name, uid)
             case DeleteService(_, name, uid):
                 return await self._delete(SERVICES, cluster.services, name, uid)
+            case CreatePodGroup():
+                scheduler, groups = self._gang()
+                body = gang.manifest(scheduler, job)
+                return await self._create(groups.resource, groups, wire.PodGroup, body)
+            case PatchPodGroup(name):
+                scheduler, groups = self._gang()
+                body = gang.patch(scheduler, job, action)
+                groups.put(await cluster.api.patch(groups.resource, job.namespace, name, body, wire.PodGroup))
+                return True
+            case DeletePodGroup(name, uid):
+                _, groups = self._gang()
+                return await self._delete(groups.resource, groups, name, uid)
             case DeleteJob():
                 return await self._delete(resource(framework), None, job.name, job.uid)
 
     def _env(self, member: Member) -> Any:
         if self._environment is None:
-            members = topology(self._framework, self._job, self._cluster.domain)
+            members = topology(self._framework, self._job, self._cluster.settings.cluster_domain)
             self._environment = self._framework.bootstrap(self._job, members)
         return self._environment(member)
+
+    def _gang(self) -> tuple[gang.Scheduler, Cache[SeenPodGroup]]:
+        scheduler, groups = gang.scheduler(self._cluster.settings), self._cluster.pod_groups
+        if scheduler is None or groups is None:
+            raise AssertionError("a plan without gang scheduling speaks of a PodGroup")
+        return scheduler, groups
 
     async def _create(self, what: Resource, cache: Cache[Any], shape: Any, body: Raw) -> bool:
         namespace, made = self._job.namespace, True
@@ -160,17 +192,17 @@ def _lasting(error: Exception) -> bool:
 
 
 def _trouble(action: Action, error: Exception) -> Trouble | None:
-    what = _name(action)
+    what, refused = _name(action), "changed" if isinstance(action, PatchPodGroup) else "created"
     match error:
         case _Foreign():
             message = f"{what} exists and is not this job's: delete or rename it, or rename the job"
             return Trouble("NameConflict", message)
         case Refused(code=403) if "exceeded quota" in str(error):
-            return Trouble("QuotaExceeded", f"{what} cannot be created: {error}")
+            return Trouble("QuotaExceeded", f"{what} cannot be {refused}: {error}")
         case Refused(code=403):
-            return Trouble("Forbidden", f"{what} cannot be created: {error}")
+            return Trouble("Forbidden", f"{what} cannot be {refused}: {error}")
         case Refused():
-            return Trouble("InvalidTemplate", f"{what} cannot be created: {error}")
+            return Trouble("InvalidTemplate", f"{what} cannot be {refused}: {error}")
         case _:
             return None
 
@@ -185,5 +217,7 @@ def _name(action: Action) -> str:
             return f"pod {name}"
         case DeleteService(_, name, _):
             return f"service {name}"
+        case CreatePodGroup(name) | PatchPodGroup(name) | DeletePodGroup(name):
+            return f"PodGroup {name}"
         case DeleteJob():
             return "the job"

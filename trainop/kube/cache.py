@@ -1,4 +1,4 @@
-"""Keeps one kind of child, pods or services, up to date: lists, watches, and lists again when a watch is lost."""
+"""Keeps one kind of child, such as pods, up to date: lists, watches, and lists again when a watch is lost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from trainop.errors import ApiError, Gone, Unreachable
+from trainop.errors import ApiError, Gone, Refused, Unreachable
 from trainop.kube.port import Api, Change, Resource
 from trainop.kube.wire import Metadata, Owner
-from trainop.model import Key, SeenPod, SeenService
+from trainop.model import Key, SeenPod, SeenPodGroup, SeenService
 
-V = TypeVar("V", bound=SeenPod | SeenService)
-V_co = TypeVar("V_co", bound=SeenPod | SeenService, covariant=True)
+V = TypeVar("V", bound=SeenPod | SeenService | SeenPodGroup)
+V_co = TypeVar("V_co", bound=SeenPod | SeenService | SeenPodGroup, covariant=True)
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0  # seconds
 
@@ -73,18 +73,20 @@ class Cache(Generic[V]):
         namespace: str | None = None,
         wake: Callable[[Key], None],
     ) -> None:
-        self._api, self._resource, self._shape = api, resource, shape
+        self.resource = resource
+        self._api, self._shape = api, shape
         self._selector, self._namespace, self._wake = selector, namespace, wake
         self._held: dict[_Place, _Held[V]] = {}
         self._families: dict[str, _Family[V]] = {}
         self._version = 0
         self._listed = False
         self.synced = asyncio.Event()
+        self.answered = asyncio.Event()
+        """Whether there is such a kind for us is known."""
+        self.refusal = ""
+        """Why there is not, as the API server says it."""
         self.last_heard = float("-inf")
         """The loop's time of the last list or line."""
-
-    def __len__(self) -> int:
-        return len(self._held)
 
     def of(self, owner_uid: str, namespace: str | None = None) -> tuple[V, ...]:
         """What that owner controls, by name. Children live in the owner's namespace: who names it is not
@@ -130,19 +132,27 @@ class Cache(Generic[V]):
                 await self._watch()
             except Gone as error:
                 self._listed = False
-                log.debug("%s: %s", self._resource.plural, error)
+                level = logging.WARNING if self.refusal and failures == 0 else logging.DEBUG
+                log.log(level, "watching %s: %s; trying again", self.resource.plural, error)
             except ApiError as error:
                 pause = error.retry_after or 0.0
                 if failures == 0:
-                    log.warning("watching %s: %s; trying again", self._resource.plural, error)
+                    log.warning("watching %s: %s; trying again", self.resource.plural, error)
             lasted = loop.time() - started > _LONGEST_PAUSE
             failures = 0 if lasted or self._version > told else failures + 1
             await asyncio.sleep(max(pause, _pause(failures)))
 
     async def _list(self) -> None:
-        listing = await self._api.list(
-            self._resource, self._shape, namespace=self._namespace, selector=self._selector
-        )
+        try:
+            listing = await self._api.list(
+                self.resource, self._shape, namespace=self._namespace, selector=self._selector
+            )
+        except (Gone, Refused) as error:
+            self.refusal = str(error)
+            self.answered.set()
+            raise
+        self.refusal = ""
+        self.answered.set()
         version = _number(listing.resource_version)
         if version < self._version:
             # The cluster was restored from an older copy: no version from before means anything now.
@@ -162,7 +172,7 @@ class Cache(Generic[V]):
     async def _watch(self) -> None:
         loop = asyncio.get_running_loop()
         async for change in self._api.watch(
-            self._resource,
+            self.resource,
             self._shape,
             since=str(self._version),
             namespace=self._namespace,

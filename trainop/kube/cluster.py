@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from trainop.engine.gang import Scheduler
 from trainop.framework import Framework
 from trainop.kube.cache import Cache
 from trainop.kube.jobs import Jobs
 from trainop.kube.port import Api, Resource
 from trainop.kube.recorder import Recorder
-from trainop.model import Job, SeenPod, SeenService, World
+from trainop.model import DEFAULTS, Job, SeenPod, SeenPodGroup, SeenService, Settings, World
 
 
 def wall_clock() -> datetime:
@@ -27,8 +28,9 @@ class Cluster:
     pods: Cache[SeenPod]
     services: Cache[SeenService]
     recorder: Recorder
-    domain: str = ""
-    """Appended to the DNS names that members are told, when the cluster has a domain of its own."""
+    pod_groups: Cache[SeenPodGroup] | None = None
+    """None: no gang scheduling."""
+    settings: Settings = DEFAULTS
     clock: Callable[[], datetime] = wall_clock
 
 
@@ -36,10 +38,18 @@ def resource(framework: Framework[Any]) -> Resource:
     return Resource(framework.group, framework.version, framework.plural)
 
 
+def pod_groups(scheduler: Scheduler) -> Resource:
+    return Resource(scheduler.gvk.group, scheduler.gvk.version, "podgroups")
+
+
 def observe(cluster: Cluster, job: Job[Any]) -> World:
     """Only what the job controls, in its own namespace: a reference forged elsewhere is none."""
+    groups = cluster.pod_groups
+    ours = groups.of(job.uid, job.namespace) if groups is not None else ()
     return World(
         pods=cluster.pods.of(job.uid, job.namespace),
         services=cluster.services.of(job.uid, job.namespace),
+        pod_group=next((group for group in ours if group.name == job.name), None),
+        no_pod_groups=groups.refusal if groups is not None else "",
         now=cluster.clock(),
     )

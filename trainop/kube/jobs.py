@@ -29,9 +29,6 @@ class Jobs:
         if held is not None and held["metadata"].get("uid") == uid:
             del self._held[key]
 
-    def __len__(self) -> int:
-        return len(self._held)
-
 
 def _version(raw: Mapping[str, Any]) -> int:
     return int(raw["metadata"].get("resourceVersion") or 0)

@@ -2,7 +2,8 @@
 
 It does what the operator can notice of a real one: resource versions, UIDs, conflicts, preconditions, the
 status subresource, graceful deletion of pods that are on a node, garbage collection of dependents, lists,
-watches and their expiry. It does not validate: schemas are the real server's business.
+watches and their expiry. Every kind is served unless it is `absent`. It does not validate: schemas are the real
+server's business.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trainop.api.base import rfc3339
+from trainop.engine import gang
 from trainop.errors import Conflict, Exists, Gone
 from trainop.kube.port import PODS, Change, Listing, Raw, Resource
 
@@ -30,11 +32,14 @@ class Memory:
         self._version = 0
         self._forgotten = 0
         self._news = asyncio.Condition()
+        self.absent: set[Resource] = set()
+        """Kinds whose CRD is not installed."""
 
     async def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> T:
         return _shaped(self._find((what, namespace, name)), shape)
 
     async def create(self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[T]) -> T:
+        self._ask_for(what)
         metadata = dict(body.get("metadata") or {})
         place = (what, namespace, metadata["name"])
         if place in self._objects:
@@ -86,12 +91,15 @@ class Memory:
     ) -> T:
         place = (what, namespace, name)
         old = self._find(place)
-        expected = (patch.get("metadata") or {}).get("resourceVersion")
-        if expected not in (None, old["metadata"]["resourceVersion"]):
+        expected = patch.get("metadata") or {}
+        if any(
+            expected.get(field) not in (None, old["metadata"][field]) for field in ("resourceVersion", "uid")
+        ):
             raise Conflict(f'{what.plural} "{name}" has been modified', code=409, reason="Conflict")
         own = {k: v for k, v in patch.items() if (k == "status") == (subresource == "status")}
         own.pop("metadata" if subresource else "status", None)
-        new = _merged(old, own)
+        # Volcano's CRD has no status subresource: there the status is a field like any other.
+        new = _merged(old, patch if what.group == gang.VOLCANO.group else own)
         if new == old:
             return _shaped(old, shape)
         if new.get("spec") != old.get("spec"):
@@ -102,6 +110,7 @@ class Memory:
     async def list(
         self, what: Resource, shape: type[T], *, namespace: str | None = None, selector: str = ""
     ) -> Listing[T]:
+        self._ask_for(what)
         found = [
             _shaped(item, shape)
             for (resource, _, _), item in sorted(self._objects.items())
@@ -132,6 +141,10 @@ class Memory:
             self._forgotten = self._version
             self._log.clear()
             self._news.notify_all()
+
+    def _ask_for(self, what: Resource) -> None:
+        if what in self.absent:
+            raise Gone("the server could not find the requested resource", code=404, reason="NotFound")
 
     def _find(self, place: Place) -> Raw:
         if place not in self._objects:

@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 
 class Recorder:
-    def __init__(self, api: Api, clock: Callable[[], datetime]) -> None:
+    def __init__(self, api: Api, clock: Callable[[], datetime], room: int = MOST_WAITING) -> None:
         self._api, self._clock = api, clock
-        self._waiting: asyncio.Queue[tuple[str, Raw]] = asyncio.Queue(MOST_WAITING)
+        self._waiting: asyncio.Queue[tuple[str, Raw]] = asyncio.Queue(room)
 
     def tell(self, framework: Framework[Any], job: Job[Any], events: Iterable[Event]) -> None:
         """Never waits and never fails: a job does not depend on who hears of it."""

@@ -22,13 +22,14 @@ async def report(
     status that they speak of is stored, so that a pass which is dropped has told nothing.
     """
     cluster.recorder.tell(framework, job, events.of_children(outcome.done, job.name))
-    status = blocked.told(plan.status, outcome.trouble, cluster.clock())
+    trouble = plan.trouble or outcome.trouble
+    status = blocked.told(plan.status, trouble, cluster.clock())
     written = await _write(cluster, framework, job, difference(job.status.wire(), status.wire()))
     cluster.recorder.tell(framework, job, (*plan.events, *blocked.warning(job.status, status)))
     if outcome.error:
         raise outcome.error
-    if outcome.trouble:
-        raise Stuck(outcome.trouble.message)
+    if trouble:
+        raise Stuck(trouble.message)
     return written
 
 

@@ -1,4 +1,4 @@
-"""The few fields we read from pods and services, as they come over the wire, and how they become what was seen.
+"""The few fields we read from a job's children, as they come over the wire, and how they become what was seen.
 
 Strings that many objects share are interned: thousands of pods have the same few phases, labels and containers.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from sys import intern
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from trainop.engine import labels
-from trainop.model import GVK, Key, SeenContainer, SeenPod, SeenService
+from trainop.engine import gang, labels
+from trainop.model import GVK, Key, SeenContainer, SeenPod, SeenPodGroup, SeenService
 
 Moment = Annotated[datetime, Meta(tz=True)]
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -108,6 +108,26 @@ class Service(Struct, frozen=True):
             deleting=meta.deletion_timestamp is not None,
             role_label=intern(meta.labels.get(labels.REPLICA_TYPE, "")),
             index_label=intern(meta.labels.get(labels.REPLICA_INDEX, "")),
+        )
+
+
+class PodGroupStatus(Struct, frozen=True):
+    phase: str = ""
+
+
+class PodGroup(Struct, frozen=True):
+    metadata: Metadata
+    spec: dict[str, Any] = {}
+    status: PodGroupStatus = PodGroupStatus()
+
+    def seen(self) -> SeenPodGroup:
+        meta = self.metadata
+        return SeenPodGroup(
+            name=meta.name,
+            uid=meta.uid,
+            phase=intern(self.status.phase),
+            deleting=meta.deletion_timestamp is not None,
+            spec={field: self.spec[field] for field in gang.MANAGED if field in self.spec},
         )
 
 

@@ -15,7 +15,7 @@ from trainop.errors import Usage
 from trainop.framework import Framework
 from trainop.kube.client import Client
 from trainop.kube.credentials import Credentials, load
-from trainop.model import GVK
+from trainop.model import DEFAULTS, GVK, Settings
 from trainop.operator.controller import Controller
 
 WATCH_SECONDS = 300
@@ -28,7 +28,7 @@ class Options:
     context: str | None = None
     namespace: str | None = None
     """The only namespace to look at; None: all of them."""
-    cluster_domain: str = ""
+    settings: Settings = DEFAULTS
     workers: int = 16
 
 
@@ -41,7 +41,7 @@ async def serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> N
             api,
             served,
             namespace=options.namespace,
-            cluster_domain=options.cluster_domain,
+            settings=options.settings,
             workers=options.workers,
         )
         # Our tasks are started before kopf, which ends whatever was started after it.

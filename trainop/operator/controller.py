@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from trainop.engine import labels
+from trainop.engine import gang, labels
 from trainop.errors import ApiError, Temporary
 from trainop.framework import Framework
 from trainop.kube import wire
 from trainop.kube.cache import Cache
-from trainop.kube.cluster import Cluster, wall_clock
+from trainop.kube.cluster import Cluster, pod_groups, wall_clock
 from trainop.kube.jobs import Jobs
 from trainop.kube.port import PODS, SERVICES, Api
 from trainop.kube.recorder import Recorder
-from trainop.model import GVK, Key
+from trainop.model import DEFAULTS, GVK, Key, SeenPodGroup, Settings
 from trainop.operator.queue import WorkQueue
 from trainop.reconcile import reconcile
 
@@ -31,7 +31,7 @@ class Controller:
         frameworks: Mapping[GVK, Framework[Any]],
         *,
         namespace: str | None = None,
-        cluster_domain: str = "",
+        settings: Settings = DEFAULTS,
         workers: int = 16,
     ) -> None:
         self._frameworks, self._workers = frameworks, workers
@@ -42,9 +42,15 @@ class Controller:
         self._services = Cache(
             api, SERVICES, wire.Service, selector=ours, namespace=namespace, wake=self._wake
         )
+        self._pod_groups: Cache[SeenPodGroup] | None = None
+        if scheduler := gang.scheduler(settings):
+            # They carry no labels, so all of them are watched.
+            self._pod_groups = Cache(
+                api, pod_groups(scheduler), wire.PodGroup, selector="", namespace=namespace, wake=self._wake
+            )
         self._recorder = Recorder(api, wall_clock)
         self._cluster = Cluster(
-            api, self.jobs, self._pods, self._services, self._recorder, domain=cluster_domain
+            api, self.jobs, self._pods, self._services, self._recorder, self._pod_groups, settings
         )
 
     def job_seen(self, framework: Framework[Any], raw: Mapping[str, Any], *, deleted: bool = False) -> None:
@@ -61,11 +67,12 @@ class Controller:
     async def running(self) -> AsyncIterator[None]:
         """Caches filled, workers at work; until the block is left, when the events on the way are still told."""
         async with asyncio.TaskGroup() as group:
-            background = [
-                group.create_task(part.run()) for part in (self._pods, self._services, self._recorder)
-            ]
+            parts = (self._pods, self._services, self._recorder, self._pod_groups)
+            background = [group.create_task(part.run()) for part in parts if part is not None]
             await self._pods.synced.wait()
             await self._services.synced.wait()
+            if self._pod_groups is not None:
+                await self._pod_groups.answered.wait()
             background += [group.create_task(self._work()) for _ in range(self._workers)]
             try:
                 yield

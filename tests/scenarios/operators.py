@@ -1,0 +1,83 @@
+"""Operators for scenarios: one in this process on an API server in memory, or a real one on a real cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.cluster import waiting
+from tests.cluster.controlplane import Cluster
+from tests.cluster.leash import Process
+from tests.scenarios.casting import THIRD_PARTY
+from trainop.crd import crd
+from trainop.framework import Framework
+from trainop.kube.cluster import resource
+from trainop.kube.memory import Memory
+from trainop.kube.port import Resource
+from trainop.model import Settings
+from trainop.operator.controller import Controller
+
+Known = Mapping[str, Framework[Any]]
+
+
+@asynccontextmanager
+async def in_memory(known: Known, settings: Settings, *absent: Resource) -> AsyncIterator[Memory]:
+    """`absent` are kinds that are not installed."""
+    memory, frameworks = Memory(), {framework.gvk: framework for framework in known.values()}
+    memory.absent.update(absent)
+    controller = Controller(memory, frameworks, settings=settings)
+    async with controller.running():
+        watches = [asyncio.create_task(_watch(memory, controller, framework)) for framework in known.values()]
+        yield memory
+        for watch in watches:
+            watch.cancel()
+
+
+async def _watch(memory: Memory, controller: Controller, framework: Framework[Any]) -> None:
+    """What kopf does for the real operator."""
+    async for change in memory.watch(resource(framework), dict, since="0"):
+        controller.job_seen(framework, change.object, deleted=change.type == "DELETED")
+
+
+class Served:
+    """A namespace of the real cluster with an operator that serves it."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster, self.namespace = cluster, namespace
+
+
+@contextmanager
+def serving(cluster: Cluster, known: Known, folder: Path, settings: Settings) -> Iterator[Served]:
+    """`trainop operator` in a namespace of its own, in a folder for its log."""
+    namespace = f"stage-{secrets.token_hex(4)}"
+    cluster.run("create", "namespace", namespace)
+    for kind, framework in known.items():
+        (folder / f"{kind}.json").write_text(json.dumps(crd(framework)))
+    cluster.install_crds(folder, "--server-side")
+    log, gang = folder / "operator.log", settings.gang_scheduler
+    flags = ["--namespace", namespace, *(["--gang-scheduler-name", gang] if gang else [])]
+    operator = Process(
+        [Path(sys.executable).with_name("trainop"), "operator", *flags],
+        log=log,
+        env={
+            **os.environ,
+            "KUBECONFIG": str(cluster.kubeconfig),
+            "PYTHONPATH": str(THIRD_PARTY),
+            "PYTHONWARNINGS": "error::RuntimeWarning",
+        },
+    )
+    waiting.until("the operator serves", lambda: "serving" in log.read_text() or operator.wait(0) is not None)
+    yield Served(cluster, namespace)
+    operator.terminate()
+    code = operator.wait(30)
+    operator.stop(5)
+    cluster.run("delete", "namespace", namespace, "--wait=false")
+    assert code == 0, f"the operator did not end well: {code}\n{operator.last_words(40)}"
+    assert "Traceback" not in log.read_text(), log.read_text()
