@@ -117,7 +117,10 @@ async def test_a_crash_at_any_write_changes_nothing(kind: str, story: Story) -> 
         async with places:
             outcome, ledger = await played(story, cast, *crashes)
         where = ", ".join(map(str, crashes))
-        assert ledger.deaths > 0, f"{where}: the operator never got that far"
+        # Where the clock has a say, a slow run may need fewer writes and end before its turn to die comes.
+        assert ledger.deaths or all(ledger.total <= crash.write for crash in crashes), (
+            f"{where}: it did not die"
+        )
         assert outcome == reference, f"{where}: another end"
         more = children(ledger) - children(undisturbed)
         assert not more, f"{where}: made or deleted more often"

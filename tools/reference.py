@@ -165,7 +165,7 @@ def _conditions(framework: Framework[Any]) -> Iterator[str]:
         (
             "Blocked",
             "True",
-            "NameConflict, QuotaExceeded, Forbidden, InvalidTemplate, PodGroupUnavailable",
+            "NameConflict, QuotaExceeded, Forbidden, InvalidTemplate, InvalidSpec, PodGroupUnavailable",
             "what it is",
         ),
         ("Blocked", "False", "Progressing", labels.NOT_BLOCKED),

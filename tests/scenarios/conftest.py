@@ -64,7 +64,7 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="session")
 def operators(
-    control_plane: Cluster, known: dict[str, Framework[Any]], tmp_path_factory: pytest.TempPathFactory
+    crds: Cluster, known: dict[str, Framework[Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[Settings], Served]]:
     """One operator for each set of settings that is asked for, until the end of the run."""
     with contextlib.ExitStack() as running:
@@ -72,6 +72,6 @@ def operators(
         @cache
         def started(settings: Settings) -> Served:
             folder = tmp_path_factory.mktemp("operator")
-            return running.enter_context(serving(control_plane, known, folder, settings))
+            return running.enter_context(serving(crds, known, folder, settings))
 
         yield started

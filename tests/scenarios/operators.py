@@ -15,6 +15,7 @@ from typing import Any
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.cluster.leash import Process
+from tests.cluster.shared import CRDS
 from tests.scenarios.casting import THIRD_PARTY
 from trainop.crd import crd
 from trainop.framework import Framework
@@ -55,12 +56,14 @@ class Served:
 
 @contextmanager
 def serving(cluster: Cluster, known: Known, folder: Path, settings: Settings) -> Iterator[Served]:
-    """`trainop operator` in a namespace of its own, in a folder for its log."""
+    """`trainop operator` in a namespace of its own, in a folder for its log. The product's CRDs are there."""
     namespace = f"stage-{secrets.token_hex(4)}"
     cluster.run("create", "namespace", namespace)
-    for kind, framework in known.items():
-        (folder / f"{kind}.json").write_text(json.dumps(crd(framework)))
-    cluster.install_crds(folder, "--server-side")
+    for framework in known.values():
+        file = f"{framework.group}_{framework.plural}.yaml"
+        if not (CRDS / file).exists():
+            (folder / file).write_text(json.dumps(crd(framework)))
+            cluster.install_crds(folder / file, "--server-side")
     log, gang = folder / "operator.log", settings.gang_scheduler
     flags = ["--namespace", namespace, *(["--gang-scheduler-name", gang] if gang else [])]
     operator = Process(

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cluster import binaries, progress
 from tests.cluster.controlplane import Cluster, ControlPlane
+from tests.cluster.shared import CRDS
 from tests.scenarios.casting import PARTS
 from tests.scenarios.operators import in_memory, serving
 from tests.scenarios.stage import Cast, Stage
@@ -268,7 +269,7 @@ async def bare(
     if os.environ.get("TRAINOP_TEST_KUBECONFIG"):
         pytest.skip("TRAINOP_TEST_KUBECONFIG names a cluster in which others have installed PodGroups")
     with (
-        ControlPlane(binaries.find(progress.on_stderr())) as cluster,
+        ControlPlane(binaries.find(progress.on_stderr()), crds=CRDS) as cluster,
         serving(cluster, known, tmp_path, wanted) as served,
     ):
         async with Client(credentials.load(str(cluster.kubeconfig))) as api:
