@@ -39,7 +39,7 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "==> unit tests"
-	@$(BIN)/pytest -q -m "not cluster and not thorough"
+	@$(BIN)/pytest -q -n 2 --dist loadscope -m "not cluster and not thorough"
 
 crds: $(READY) ## print crds/ anew from the models
 	@$(BIN)/trainop crds --output-dir crds

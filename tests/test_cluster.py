@@ -224,6 +224,7 @@ class TestProcesses:
             ControlPlane(Binaries(nowhere, nowhere, nowhere, nowhere)).start()
 
 
+@pytest.mark.thorough
 class TestWhereThereIsNone:
     """What happens where a control plane cannot be had."""
 
