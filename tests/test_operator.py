@@ -15,7 +15,7 @@ import pytest
 
 from tests.cluster import binaries, progress, waiting
 from tests.cluster.build import Unavailable
-from tests.cluster.controlplane import Cluster, ControlPlane
+from tests.cluster.controlplane import Cluster, ControlPlane, Refused
 from tests.cluster.leash import Process
 from tests.kubelet import Kubelet
 from trainop.kube.client import Client
@@ -148,3 +148,40 @@ def test_a_kind_without_its_crd_is_named_at_the_start(cluster: Cluster, tmp_path
     assert alone.wait(60) == 2
     assert "trainop crds | kubectl apply -f -" in alone.last_words(3)
     alone.stop(5)
+
+
+def test_a_job_that_got_in_before_the_rules_ends_failed_with_the_field_path(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    crd = json.loads(cluster.run("get", "crd", "tfjobs.kubeflow.org", "-o", "json"))
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    lax = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}}
+    crd["spec"]["versions"][0] |= {"schema": lax, "additionalPrinterColumns": []}
+    cluster.run("replace", "-f", "-", stdin=json.dumps(crd))
+    bad = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "TFJob",
+        "metadata": {"name": "bad"},
+        "spec": {
+            "tfReplicaSpecs": {"Worker": {"restartPolicy": "Sometimes", "template": {}}},
+            "successPolicy": 1,
+        },
+    }
+    waiting.until("the rules are gone", lambda: _taken(cluster, bad))
+    cluster.run("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+    with operator(cluster, tmp_path):
+        cluster.run("wait", "tfjob/bad", "--for=condition=Failed", "--timeout=60s")
+    status = json.loads(cluster.run("get", "tfjob", "bad", "-o", "json"))["status"]
+    message = status["conditions"][-1]["message"]
+    assert message.startswith("TFJob failed validation because ")
+    assert "spec.successPolicy: must be" in message
+    assert "spec.tfReplicaSpecs.Worker.restartPolicy: must be Always" in message
+    cluster.run("delete", "tfjob", "bad")
+
+
+def _taken(cluster: Cluster, job: dict[str, Any]) -> bool:
+    try:
+        cluster.run("create", "-f", "-", stdin=json.dumps(job))
+    except Refused:
+        return False
+    return True
