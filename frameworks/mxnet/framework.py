@@ -84,6 +84,7 @@ FRAMEWORK = Framework(
     name="mxnet",
     kind="MXJob",
     plural="mxjobs",
+    short_names=("mxj",),
     spec=MXJobSpec,
     roles=(
         Role("Scheduler", decides=1, leads=True),

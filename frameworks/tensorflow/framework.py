@@ -93,6 +93,7 @@ FRAMEWORK = Framework(
     name="tensorflow",
     kind="TFJob",
     plural="tfjobs",
+    short_names=("tfj",),
     spec=TFJobSpec,
     roles=(
         Role("Chief", decides=1, leads=True),
