@@ -54,10 +54,10 @@ def operator(cluster: Cluster, folder: Path, *words: str) -> Iterator[Process]:
     assert "Traceback" not in log.read_text(), log.read_text()
 
 
-def with_kubelet(cluster: Cluster, do: Callable[[Kubelet], Any]) -> None:
+def with_kubelet(cluster: Cluster, do: Callable[[Kubelet], Any], namespace: str = "default") -> None:
     async def run() -> None:
         async with Client(load(str(cluster.kubeconfig))) as api:
-            await do(Kubelet(api, "default"))
+            await do(Kubelet(api, namespace))
 
     asyncio.run(run())
 
@@ -148,6 +148,40 @@ def test_a_kind_without_its_crd_is_named_at_the_start(cluster: Cluster, tmp_path
     assert alone.wait(60) == 2
     assert "trainop crds | kubectl apply -f -" in alone.last_words(3)
     alone.stop(5)
+
+
+def test_the_samples_of_seed_004_run_unchanged_and_end_as_it_says(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.run("create", "namespace", "kubeflow")
+    account = ("get", "serviceaccounts", "-n", "kubeflow", "-o", "name")
+    waiting.until("pods can be made there", lambda: "default" in cluster.run(*account))
+    with operator(cluster, tmp_path):
+        for sample in sorted((ROOT / "tests/data/seed004").glob("*.yaml")):
+            play(cluster, sample)
+
+
+def play(cluster: Cluster, sample: Path) -> None:
+    """Without a chief the workers decide; what still runs then is freed, unless the sample says None."""
+    made = cluster.run("create", "-f", str(sample), "-o", "jsonpath={.metadata.name} {.metadata.namespace}")
+    job, namespace = made.split()
+    spec = json.loads(cluster.run("get", "tfjob", job, "-n", namespace, "-o", "json"))["spec"]
+    roles = {role.lower(): replica["replicas"] for role, replica in spec["tfReplicaSpecs"].items()}
+    names = {f"{job}-{role}-{index}" for role, count in roles.items() for index in range(count)}
+
+    def seen() -> set[str]:
+        selector = f"training.kubeflow.org/job-name={job}"
+        told = cluster.run("get", "pods", "-n", namespace, "-l", selector, "-o", "name")
+        return {name.removeprefix("pod/") for name in told.split()}
+
+    async def work(kubelet: Kubelet) -> None:
+        for name in sorted(names):
+            await kubelet.run(name)
+        await kubelet.exit(f"{job}-worker-0")
+
+    waiting.until(f"the pods of {sample.name} exist", lambda: seen() == names)
+    with_kubelet(cluster, work, namespace)
+    cluster.run("wait", f"tfjob/{job}", "-n", namespace, "--for=condition=Succeeded", "--timeout=60s")
+    kept = names if spec.get("cleanPodPolicy") == "None" else {f"{job}-worker-0"}
+    waiting.until(f"only {kept} are left", lambda: seen() == kept)
 
 
 def test_a_job_that_got_in_before_the_rules_ends_failed_with_the_field_path(
