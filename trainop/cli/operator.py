@@ -76,7 +76,7 @@ def command(
     options = Options(
         kubeconfig=kubeconfig,
         context=context,
-        namespace=namespace,
+        namespace=namespace or None,
         settings=Settings(cluster_domain=cluster_domain, gang_scheduler=gang_scheduler),
         workers=controller_threads,
     )
