@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+from tests.job_watch import watch_jobs
 from trainop.errors import Unreachable
 from trainop.framework import Framework
-from trainop.kube.cluster import resource
 from trainop.kube.port import EVENTS, Api, Change, Listing, Resource
 from trainop.model import DEFAULTS, GVK, Settings
 from trainop.operator.controller import Controller
@@ -132,7 +132,7 @@ async def operator(
         controller = Controller(way, frameworks, settings=settings)
         async with controller.running():
             living[:] = [controller]
-            watches = [asyncio.create_task(_watch(way, controller, f)) for f in frameworks.values()]
+            watches = [asyncio.create_task(watch_jobs(way, controller, f)) for f in frameworks.values()]
             try:
                 await way.dead.wait()
             finally:
@@ -151,16 +151,3 @@ async def operator(
     finally:
         supervisor.cancel()
         await asyncio.gather(supervisor, return_exceptions=True)
-
-
-async def _watch(api: Api, controller: Controller, framework: Framework[Any]) -> None:
-    """What kopf does for the real operator: list, then watch."""
-    listing = await api.list(resource(framework), dict)
-    for job in listing.items:
-        controller.job_seen(framework, job)
-    while True:
-        try:
-            async for change in api.watch(resource(framework), dict, since=listing.resource_version):
-                controller.job_seen(framework, change.object, deleted=change.type == "DELETED")
-        except Unreachable:
-            return

@@ -16,10 +16,10 @@ from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.cluster.leash import Process
 from tests.cluster.shared import CRDS
+from tests.job_watch import watch_jobs
 from tests.scenarios.casting import THIRD_PARTY
 from trainop.crd import crd
 from trainop.framework import Framework
-from trainop.kube.cluster import resource
 from trainop.kube.memory import Memory
 from trainop.kube.port import Resource
 from trainop.model import Settings
@@ -35,16 +35,12 @@ async def in_memory(known: Known, settings: Settings, *absent: Resource) -> Asyn
     memory.absent.update(absent)
     controller = Controller(memory, frameworks, settings=settings)
     async with controller.running():
-        watches = [asyncio.create_task(_watch(memory, controller, framework)) for framework in known.values()]
+        watches = [
+            asyncio.create_task(watch_jobs(memory, controller, framework)) for framework in known.values()
+        ]
         yield memory
         for watch in watches:
             watch.cancel()
-
-
-async def _watch(memory: Memory, controller: Controller, framework: Framework[Any]) -> None:
-    """What kopf does for the real operator."""
-    async for change in memory.watch(resource(framework), dict, since="0"):
-        controller.job_seen(framework, change.object, deleted=change.type == "DELETED")
 
 
 class Served:
