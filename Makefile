@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types unit crds reference lock cluster kubelet cluster-down clean
+.PHONY: help demo bench test check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,9 +21,14 @@ $(READY): requirements-dev.lock pyproject.toml
 demo: $(READY) ## a TFJob and an MXJob, rendered and driven to the end
 	@$(BIN)/python -m tools.demo
 
+bench: $(READY) ## what the operator costs beside one that only sends the creates; under 8 minutes
+	@$(BIN)/python -m bench $(BENCH)
+
 test: lint types ## lint, types and every test, on a real control plane
 	@$(BIN)/python -m tests.cluster fetch
 	@$(BIN)/python -m tests.takeover
+	@$(BIN)/python -m tests.chart
+	@$(BIN)/python -m tests.image
 	@$(BIN)/pytest -n 4 --dist loadscope
 
 check: lint types unit ## the inner loop: lint, types, unit tests; no cluster, under a minute
@@ -39,10 +44,13 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "==> unit tests"
-	@$(BIN)/pytest -q -n 2 --dist loadscope -m "not cluster and not thorough"
+	@$(BIN)/pytest -q -n 2 --dist loadscope -m "not cluster and not image and not thorough"
 
 crds: $(READY) ## print crds/ anew from the models
 	@$(BIN)/trainop crds --output-dir crds
+
+manifests: $(READY) ## write the chart's CRDs and deploy/manifests anew from crds/ and the chart
+	@$(BIN)/python -m tools.manifests
 
 reference: $(READY) ## write docs/reference anew from the models
 	@$(BIN)/python -m tools.reference
@@ -59,6 +67,7 @@ cluster-down: $(READY) ## end every control plane that `make cluster` started
 lock: $(READY) ## pin the newest versions the ranges in pyproject.toml allow
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) --extra fast --output-file requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) --extra fast --group dev --output-file requirements-dev.lock
+	@$(BIN)/uv pip compile --group build $(LOCK) --output-file requirements-build.lock
 LOCK := --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
 
 clean: ## remove what the targets made in this checkout

@@ -3,15 +3,18 @@
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster import waiting
+from tests.chart import programs
+from tests.chart.helm import Helm
+from tests.cluster import own, waiting
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster
-from tests.cluster.progress import Progress
+from tests.cluster.progress import Progress, on_stderr
 from tests.cluster.shared import CRDS, Guest, Host
 
 if TYPE_CHECKING:  # it takes most of a second to import, which only users of a cluster should pay
@@ -85,6 +88,26 @@ def crds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cl
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two that create the same at once, kubectl lets one fail
         control_plane.install_crds(CRDS)
     return control_plane
+
+
+@pytest.fixture(scope="session")
+def fetched(pytestconfig: pytest.Config) -> Callable[[Callable[[Progress], Path]], Path]:
+    """A program that tests need beside the cluster, built if need be; without it the test is skipped."""
+
+    def fetch(program: Callable[[Progress], Path]) -> Path:
+        capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+        with own.or_skip(), capture.global_and_fixture_disabled():  # who waits for a build wants to see it
+            return program(on_stderr())
+
+    return fetch
+
+
+@pytest.fixture(scope="session")
+def helm(
+    fetched: Callable[[Callable[[Progress], Path]], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Helm:
+    """It knows no cluster."""
+    return Helm(fetched(programs.helm), tmp_path_factory.mktemp("helm"))
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -33,12 +33,10 @@ class Crash:
 class Ledger:
     """What the operator has written, over all its lives."""
 
-    writes: Counter[str] = field(default_factory=Counter)
+    tries: int = 0
+    done: Counter[str] = field(default_factory=Counter)
+    """What the API server has taken, as far as the operator lived to hear of it."""
     deaths: int = 0
-
-    @property
-    def total(self) -> int:
-        return sum(self.writes.values())
 
 
 class Mortal:
@@ -48,6 +46,8 @@ class Mortal:
         """`crashes` are those still to come; each happens once."""
         self._api, self._ledger, self._crashes = api, ledger, crashes
         self.dead = asyncio.Event()
+        self.heard: dict[Resource, int] = {}
+        """The version up to which each kind has been listened to."""
 
     async def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> T:
         self._breathe()
@@ -84,9 +84,11 @@ class Mortal:
         self, what: Resource, shape: type[T], *, since: str, namespace: str | None = None, selector: str = ""
     ) -> AsyncIterator[Change[T]]:
         self._breathe()
+        self.heard[what] = int(since)
         async for change in self._api.watch(what, shape, since=since, namespace=namespace, selector=selector):
             self._breathe()
             yield change
+            self.heard[what] = version(change.object)
 
     def _breathe(self) -> None:
         if self.dead.is_set():
@@ -98,11 +100,12 @@ class Mortal:
         if what == EVENTS:
             yield
             return
-        number = self._ledger.total
+        number = self._ledger.tries
         self._die_at(Crash(number, "before"))
-        self._ledger.writes[f"{verb} {what.plural}/{name}"] += 1
+        self._ledger.tries += 1
         try:
             yield
+            self._ledger.done[f"{verb} {what.plural}/{name}"] += 1
         finally:
             self._die_at(Crash(number, "after"))
 
@@ -114,29 +117,54 @@ class Mortal:
         self._breathe()
 
 
+def version(item: Any) -> int:
+    """Of an object in any shape."""
+    known = item["metadata"]["resourceVersion"] if isinstance(item, dict) else item.metadata.resource_version
+    return int(known)
+
+
+class Operator:
+    """What can be told from outside of an operator that is restarted whenever it dies."""
+
+    def __init__(self) -> None:
+        self.life: tuple[Mortal, Controller] | None = None
+
+    def at_rest(self, since: Mapping[Resource, int]) -> bool:
+        """It has heard of everything up to these versions, and is done with it."""
+        if self.life is None:
+            return False
+        way, controller = self.life
+        caught_up = all(way.heard.get(what, 0) >= version for what, version in since.items())
+        return caught_up and controller.settled
+
+
 @asynccontextmanager
 async def operator(
     api: Api,
     frameworks: Mapping[GVK, Framework[Any]],
     ledger: Ledger,
     *crashes: Crash,
+    namespace: str,
     settings: Settings = DEFAULTS,
-) -> AsyncIterator[Callable[[], bool]]:
-    """An operator that is restarted when it dies. Yields a function: has it nothing left to do?"""
-    living: list[Controller] = []
-
-    to_come = set(crashes)
+) -> AsyncIterator[Operator]:
+    """It serves one namespace until the block is left."""
+    seen, to_come = Operator(), set(crashes)
 
     async def live() -> None:
         way = Mortal(api, ledger, to_come)
-        controller = Controller(way, frameworks, settings=settings)
+        controller = Controller(
+            way, frameworks, namespaces=[namespace] if namespace else (), settings=settings
+        )
         async with controller.running():
-            living[:] = [controller]
-            watches = [asyncio.create_task(watch_jobs(way, controller, f)) for f in frameworks.values()]
+            seen.life = way, controller
+            watches = [
+                asyncio.create_task(watch_jobs(way, controller, framework, namespace))
+                for framework in frameworks.values()
+            ]
             try:
                 await way.dead.wait()
             finally:
-                living.clear()
+                seen.life = None
                 for watch in watches:
                     watch.cancel()
                 await asyncio.gather(*watches, return_exceptions=True)
@@ -147,7 +175,8 @@ async def operator(
 
     supervisor = asyncio.create_task(supervise())
     try:
-        yield lambda: bool(living) and living[0].queue.idle
+        yield seen
     finally:
         supervisor.cancel()
-        await asyncio.gather(supervisor, return_exceptions=True)
+        with suppress(asyncio.CancelledError):
+            await supervisor

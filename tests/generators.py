@@ -46,7 +46,11 @@ POLICIES = any_of(
     suspend=[False, False, True],
 )
 OPTIONS = {
-    "TFJob": any_of(enableDynamicWorker=[False, True], successPolicy=["", "AllWorkers"]),
+    "TFJob": any_of(
+        enableDynamicWorker=[False, True],
+        successPolicy=["", "AllWorkers"],
+        tensorboard=[None, {"logDir": "/logs"}],
+    ),
     "MXJob": any_of(jobMode=["MXTrain", "MXTune"]),
 }
 FATES = any_of(

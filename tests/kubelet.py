@@ -36,6 +36,11 @@ class Kubelet:
             lambda container: _status(container, _terminated(code if container == first else sidecars)),
         )
 
+    async def wait(self, name: str, reason: str, message: str) -> None:
+        """No container of the pod gets on; the kubelet says why."""
+        state = {"waiting": {"reason": reason, "message": message}}
+        await self._patch(name, "Running", lambda container: _status(container, state))
+
     async def evict(self, name: str) -> None:
         """The node had no room left: the pod has failed, its containers tell nothing."""
         status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}

@@ -58,9 +58,11 @@ async def test_of_a_shape_without_more_than_metadata_no_more_is_sent(api: Client
     assert listing.items == [made]
     bare = client_module._codec(wire.Service)
     path = SERVICES.path(namespace)
-    async with api._open("GET", path, api._call, accept=bare.accept_list) as answer:
+    every = client_module._Request("list", "GET", "services", path)
+    async with api._open(every, api._call, accept=bare.accept_list) as answer:
         assert b"PartialObjectMetadataList" in await answer.read()
-    async with api._open("GET", f"{path}/a", api._call, accept=bare.accept) as answer:
+    one = client_module._Request("get", "GET", "services", f"{path}/a")
+    async with api._open(one, api._call, accept=bare.accept) as answer:
         assert b'"clusterIP"' not in await answer.read()
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import binaries, build, leash, waiting
+from tests.cluster import binaries, leash, waiting
 from tests.cluster.binaries import Binaries
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster, ControlPlane, Refused
 from tests.cluster.progress import Progress
 from tests.cluster.shared import Guest, Host
+from tests.cluster.versions import kubernetes
 
 ROOT = Path(__file__).parents[1]
 
@@ -87,7 +88,8 @@ def alive(pid: int) -> bool:
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine on which nothing was built yet."""
-    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    for name in ("KUBEBUILDER_ASSETS", "K8S_VERSION"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -102,13 +104,13 @@ def programs(control_plane: Cluster) -> Binaries:
 
 class TestBinaries:
     def test_go_mod_decides_the_version(self) -> None:
-        assert re.fullmatch(r"v1\.\d+\.\d+", build.version())
-        assert build.version() in str(binaries.folder())
+        assert re.fullmatch(r"v1\.\d+\.\d+", kubernetes().version)
+        assert kubernetes().version in str(binaries.folder(kubernetes()))
 
     def test_the_folder_the_user_names_wins(
         self, tmp_path: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        some_binaries(binaries.folder())
+        some_binaries(binaries.folder(kubernetes()))
         named = some_binaries(tmp_path / "assets")
         monkeypatch.setenv("KUBEBUILDER_ASSETS", str(named))
         found = binaries.find(silent())
@@ -117,12 +119,12 @@ class TestBinaries:
     def test_what_that_folder_lacks_comes_from_the_cache(
         self, tmp_path: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        some_binaries(binaries.folder())
+        some_binaries(binaries.folder(kubernetes()))
         named = some_binaries(tmp_path / "assets", "etcd", "kube-apiserver", "kubectl")
         monkeypatch.setenv("KUBEBUILDER_ASSETS", str(named))
         found = binaries.find(silent())
         assert found.etcd.parent == named
-        assert found.kube_controller_manager.parent == binaries.folder()
+        assert found.kube_controller_manager.parent == binaries.folder(kubernetes())
 
     def test_a_folder_that_does_not_exist_is_named_in_one_sentence(
         self, monkeypatch: pytest.MonkeyPatch
@@ -150,7 +152,7 @@ class TestBinaries:
         monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
         with pytest.raises(Unavailable, match=r"(?s)could not build etcd: the network .*\n.*no such host$"):
             binaries.find(silent())
-        assert list(binaries.folder().iterdir()) == []
+        assert list(binaries.folder(kubernetes()).iterdir()) == []
 
     def test_two_that_ask_at_once_build_once_and_say_what_they_do(
         self, tmp_path: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
@@ -168,8 +170,8 @@ class TestBinaries:
         for one in both:
             one.join()
         assert (tmp_path / "builds").read_text().count("built") == len(binaries.NAMES)
-        assert f"==> building etcd {build.version()}, 1 of 4 (takes minutes, once)\n" in said
-        assert sorted(path.name for path in binaries.folder().iterdir()) == sorted(binaries.NAMES)
+        assert f"==> building etcd {kubernetes().version}, 1 of 4 (takes minutes, once)\n" in said
+        assert sorted(path.name for path in binaries.folder(kubernetes()).iterdir()) == sorted(binaries.NAMES)
 
 
 class TestProcesses:
@@ -337,7 +339,9 @@ class TestOwnControlPlanes:
 
     def test_down_ends_what_up_started(self, programs: Binaries, tmp_path: Path) -> None:
         # A cache of its own, so that `down` finds only the one of this test.
-        env = {"XDG_CACHE_HOME": str(tmp_path), "KUBEBUILDER_ASSETS": str(programs.etcd.parent)}
+        for program in vars(programs).values():
+            (tmp_path / program.name).symlink_to(program)
+        env = {"XDG_CACHE_HOME": str(tmp_path), "KUBEBUILDER_ASSETS": str(tmp_path)}
         with python("-m", "tests.cluster", "up", **env) as up:
             assert up.stdout
             found = None

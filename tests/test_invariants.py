@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from tests.builders import a_job, a_world, acted, child_name, doing, stored
 from tests.generators import GROUPS, MOVES, STRANGERS, Move, Scene, Script, a_stranger, jobs, scenes
-from trainop.engine import gang, indexes
+from trainop.engine import companions, gang, indexes
 from trainop.engine.plan import plan
 from trainop.framework import Framework
 from trainop.model import (
@@ -57,6 +57,13 @@ class Pass(NamedTuple):
         for role, replica in self.job.replicas.items():
             yield from ((role, index, child_name(role, index)) for index in range(replica.replicas))
 
+    def beside(self) -> set[str]:
+        """Names of the companions that the job wants."""
+        return {member.name for member, wanted in companions.members(self.framework, self.job) if wanted}
+
+    def made(self) -> list[CreatePod | CreateService]:
+        return [a for a in self.answer.actions if isinstance(a, CreatePod | CreateService)]
+
     def record(self) -> set[str]:
         """Names of the members whose success is stored."""
         statuses = self.job.status.replica_statuses
@@ -79,7 +86,7 @@ class Pass(NamedTuple):
 
 def creations_are_of_missing_members(seen: Pass) -> None:
     """S1: one pod for a role and index; index < replicas. Nothing is made twice."""
-    known = {name for _, _, name in seen.members()}
+    known = {name for _, _, name in seen.members()} | seen.beside()
     pods = [action.member.name for action in seen.answer.actions if isinstance(action, CreatePod)]
     services = [action.member.name for action in seen.answer.actions if isinstance(action, CreateService)]
     for made, there in ((pods, seen.world.pods), (services, seen.world.services)):
@@ -89,9 +96,11 @@ def creations_are_of_missing_members(seen: Pass) -> None:
 
 
 def nothing_is_made_for_a_job_that_has_ended_goes_or_waits(seen: Pass) -> None:
-    """S3."""
-    if seen.job.status.finished or seen.job.deleting or not seen.job.policy.ours or seen.waits():
-        assert not [action for action in seen.answer.actions if isinstance(action, CreatePod | CreateService)]
+    """S3. Only companions outlive the training."""
+    if seen.job.deleting or not seen.job.policy.ours or (seen.waits() and not seen.job.status.finished):
+        assert not seen.made()
+    if seen.job.status.finished:
+        assert {action.member.name for action in seen.made()} <= seen.beside()
 
 
 def a_member_that_has_succeeded_is_never_made_again(seen: Pass) -> None:
@@ -219,11 +228,11 @@ def test_every_invariant_holds_for_a_gang(
     world = replace(world, pod_group=group, no_pod_groups=missing)
     options = Settings(gang_scheduler=scheduler)
     answer = plan(framework, job, world, options)
+    seen = Pass(framework, job, world, answer)
     for invariant in INVARIANTS:
-        invariant(Pass(framework, job, world, answer))
-    made = {type(action) for action in answer.actions}
-    assert gang.ready(options, world) or not made & {CreatePod, CreateService}
-    assert CreatePodGroup not in made or not (group or missing)
+        invariant(seen)
+    assert gang.ready(options, world) or {action.member.name for action in seen.made()} <= seen.beside()
+    assert not (group or missing) or not [a for a in answer.actions if isinstance(a, CreatePodGroup)]
 
 
 @examples(100)
@@ -321,7 +330,7 @@ class Cluster:
         self.job = replace(self.job, generation=self.job.generation + 1, **changes)
 
     def scale(self, role: str, number: int) -> None:
-        if number or role not in self.framework.deciding(self.job.replicas):  # else the API server refuses
+        if number or role not in self.framework.deciding(self.job):  # else the API server refuses
             replica = self.job.replicas[role].model_copy(update={"replicas": number})
             self.edit(replicas={**self.job.replicas, role: replica})
 

@@ -201,6 +201,13 @@ def test_a_mistake_is_told_with_its_place(words: Raw, path: str, message: str) -
     assert job.replicas == {}
 
 
+@pytest.mark.parametrize("given", [True, 1.5, "lots", "1\n", []])
+def test_a_quantity_is_a_whole_number_or_text_of_its_form(given: Any) -> None:
+    job = a_job(TF, Worker=1, policy={"schedulingPolicy": {"minResources": {"cpu": given}}})
+    message = f"must be a quantity such as 2, 500m or 1.5Gi, not {given!r}"
+    assert problems(job) == {"spec.runPolicy.schedulingPolicy.minResources.cpu": message}
+
+
 @pytest.mark.parametrize(
     ("template", "path"),
     [

@@ -79,9 +79,76 @@ async def test_the_server_may_ask_for_more_patience() -> None:
     queue.forget(key("j"))
 
 
+async def test_what_the_server_asked_for_holds_whoever_wakes_the_job_meanwhile() -> None:
+    queue = WorkQueue()
+    queue.add(key("j"))
+    taken = await queue.get()
+    queue.add(taken)
+    queue.retry(taken, at_least=0.05)
+    queue.done(taken)
+    queue.add(taken)
+    assert queue.idle
+    assert await asyncio.wait_for(queue.get(), 30) == taken
+
+
+async def test_without_that_a_wake_up_brings_a_job_back_before_its_retry() -> None:
+    queue = WorkQueue()
+    queue.retry(key("j"))
+    queue.add(key("j"))
+    assert await asyncio.wait_for(queue.get(), 30) == key("j")
+    queue.forget(key("j"))
+
+
 async def test_a_job_that_is_gone_is_forgotten() -> None:
     queue = WorkQueue()
     queue.add_after(key("j"), 0.01)
     queue.forget(key("j"))
     queue.add_after(key("other"), 0.05)
     assert await asyncio.wait_for(queue.get(), 30) == key("other")
+
+
+async def test_one_namespace_gets_no_more_than_its_share_of_the_workers() -> None:
+    queue = WorkQueue(share=2)
+    for number in range(5):
+        queue.add(key(f"j{number}", "busy"))
+    taken = [await queue.get() for _ in range(2)]
+    third = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    assert not third.done()
+    queue.add(key("one", "quiet"))
+    assert await third == key("one", "quiet")
+    queue.done(taken[0])
+    assert await queue.get() == key("j2", "busy")
+
+
+async def test_rest_comes_when_nothing_that_was_handed_out_is_worked_on() -> None:
+    queue = WorkQueue()
+    await queue.rest()
+    queue.add(key("j"))
+    queue.add(key("later"))
+    taken = await queue.get()
+    resting = asyncio.create_task(queue.rest())
+    await asyncio.sleep(0)
+    assert not resting.done()
+    queue.done(taken)
+    await resting
+
+
+async def test_each_key_wakes_one_of_those_who_wait() -> None:
+    queue = WorkQueue()
+    workers = [asyncio.create_task(queue.get()) for _ in range(3)]
+    await asyncio.sleep(0)
+    queue.add(key("j"))
+    queue.add(key("k"))
+    assert {await worker for worker in workers[:2]} == {key("j"), key("k")}
+    assert not workers[2].done()
+    workers[2].cancel()
+
+
+async def test_who_is_cancelled_when_called_leaves_the_key_to_the_next() -> None:
+    queue = WorkQueue()
+    first, second = (asyncio.create_task(queue.get()) for _ in range(2))
+    await asyncio.sleep(0)
+    queue.add(key("j"))
+    first.cancel()
+    assert await asyncio.wait_for(second, 30) == key("j")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 
-from tests.builders import a_job, framework
+from tests.builders import NOW, a_job, framework
+from tests.cluster.controlplane import Cluster
+from trainop.api.base import rfc3339
+from trainop.kube import credentials
+from trainop.kube.client import Client
 from trainop.kube.cluster import wall_clock
 from trainop.kube.memory import Memory
 from trainop.kube.port import EVENTS, Raw
@@ -60,12 +65,48 @@ async def test_the_same_event_again_is_counted_also_by_another_process(
     assert event["count"] == 3
 
 
+async def test_a_story_is_told_once_and_again_only_after_a_while(memory: Memory) -> None:
+    clock = [NOW]
+    recorder = Recorder(memory, lambda: clock[0])
+    running = asyncio.create_task(recorder.run())
+    for minutes in (0, 1, 9, 10, 19, 21):
+        clock[0] = NOW + timedelta(minutes=minutes)
+        words = f"back-off {minutes}m restarting failed container"
+        recorder.tell(TF, JOB, [Event("Warning", "CrashLoopBackOff", words, story="pod-uid tensorflow")])
+    await recorder.drained()
+    running.cancel()
+    (event,) = await events(memory)
+    assert event["count"] == 3
+    assert event["message"] == "back-off 21m restarting failed container"
+    assert event["lastTimestamp"] == rfc3339(clock[0])
+
+
+async def test_stories_that_differ_in_whom_they_are_about_are_all_told(
+    memory: Memory, recorder: Recorder
+) -> None:
+    recorder.tell(TF, JOB, [Event("Warning", "X", "same words", story=str(n)) for n in (1, 2, 1, 2)])
+    recorder.tell(TF, JOB, [Event("Warning", "Y", "same words", story="1")])
+    await recorder.drained()
+    assert [event["count"] for event in await events(memory)] == [1, 1, 1]
+
+
+async def test_of_too_many_stories_the_one_not_heard_of_for_longest_is_forgotten(
+    memory: Memory, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainop.kube.recorder.MOST_REMEMBERED", 2)
+    for story in "abacab":
+        recorder.tell(TF, JOB, [Event("Warning", "X", story, story=story)])
+    await recorder.drained()
+    assert {event["message"]: event["count"] for event in await events(memory)} == {"a": 1, "b": 2, "c": 1}
+
+
 async def test_control_characters_and_length_do_not_reach_the_terminal(
     memory: Memory, recorder: Recorder
 ) -> None:
-    recorder.tell(TF, JOB, [Event("Normal", "X", "a\x1b[31m\nb" + "ü" * 2000)])
+    recorder.tell(TF, JOB, [Event("Normal", "X\x1b", "a\x1b[31m\nb" + "ü" * 2000)])
     await recorder.drained()
     (event,) = await events(memory)
+    assert event["reason"] == "X "
     assert event["message"].startswith("a [31m b")
     assert len(event["message"].encode()) <= LONGEST
     assert event["message"].endswith("…")
@@ -78,3 +119,20 @@ async def test_a_server_that_takes_no_events_stops_nothing(memory: Memory) -> No
     await recorder.drained()
     running.cancel()
     assert {event["message"] for event in await events(memory)} == {"0", "1", "2"}
+
+
+async def test_an_api_server_lets_a_story_go_on_in_other_words(
+    control_plane: Cluster, namespace: str
+) -> None:
+    """Also for an operator that has not told its beginning."""
+    job = a_job(TF, Worker=1, metadata={"namespace": namespace})
+    async with Client(credentials.load(str(control_plane.kubeconfig))) as client:
+        for words in ("back-off 10s", "back-off 20s"):
+            recorder = Recorder(client, wall_clock)
+            running = asyncio.create_task(recorder.run())
+            recorder.tell(TF, job, [Event("Warning", "CrashLoopBackOff", words, story="u tensorflow")])
+            await recorder.drained()
+            running.cancel()
+        found = await client.list(EVENTS, dict, namespace=namespace)
+    (event,) = [item for item in found.items if item["involvedObject"]["name"] == job.name]
+    assert (event["message"], event["count"]) == ("back-off 20s", 2)

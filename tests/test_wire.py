@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trainop.engine import labels
 from trainop.kube import wire
 from trainop.kube.port import Change
-from trainop.model import GVK, Key, SeenContainer, SeenPod, SeenPodGroup, SeenService
+from trainop.model import GVK, Complaint, Key, SeenContainer, SeenPod, SeenPodGroup, SeenService
 
 OWNER = {
     "apiVersion": "kubeflow.org/v1",
@@ -24,9 +24,12 @@ OWNER = {
 }
 
 
-def a_pod(status: dict[str, Any] | None = None, **metadata: Any) -> wire.Pod:
+def a_pod(
+    status: dict[str, Any] | None = None, spec: dict[str, Any] | None = None, **metadata: Any
+) -> wire.Pod:
     named = {"name": "mnist-worker-0", "namespace": "ns", "uid": "u-0", "resourceVersion": "7"}
-    return msgspec.convert({"metadata": named | metadata, "status": status or {}}, wire.Pod)
+    raw = {"metadata": named | metadata, "spec": spec or {}, "status": status or {}}
+    return msgspec.convert(raw, wire.Pod)
 
 
 def test_a_pod_just_made_is_pending() -> None:
@@ -74,6 +77,111 @@ def test_the_end_of_each_container_is_seen() -> None:
     assert (seen.phase, seen.reason, seen.ended) == ("Failed", "Evicted", True)
     assert seen.containers == (SeenContainer("tensorflow", 137, "OOMKilled"), SeenContainer("sidecar"))
     assert seen.restarts == 7
+
+
+def test_restarts_of_native_sidecars_are_not_counted() -> None:
+    """DECISIONS "sidecars", `backoffLimit`: those of ordinary containers and init containers are."""
+    spec = {
+        "initContainers": [{"name": "proxy", "restartPolicy": "Always"}, {"name": "fetch"}],
+        "containers": [{"name": "tensorflow"}],
+    }
+    status = {
+        "containerStatuses": [{"name": "tensorflow", "restartCount": 1}, {"name": "log", "restartCount": 2}],
+        "initContainerStatuses": [
+            {"name": "proxy", "restartCount": 40},
+            {"name": "fetch", "restartCount": 4},
+        ],
+    }
+    assert a_pod(status, spec).seen().restarts == 7
+
+
+BEFORE, SINCE, AFTER = (f"2024-05-01T12:00:0{second}Z" for second in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("finished", "since", "cut_off"),
+    [
+        (BEFORE, SINCE, False),
+        (SINCE, SINCE, True),
+        (AFTER, SINCE, True),
+        (None, SINCE, False),
+        (AFTER, None, False),
+    ],
+)
+def test_a_container_is_cut_off_when_it_ends_after_the_cluster_reached_for_its_pod(
+    finished: str | None, since: str | None, cut_off: bool
+) -> None:
+    target = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": since}
+    ended = {"name": "tensorflow", "state": {"terminated": {"exitCode": 0, "finishedAt": finished}}}
+    seen = a_pod({"phase": "Failed", "conditions": [target], "containerStatuses": [ended]}).seen()
+    assert (seen.disrupted, seen.containers) == (True, (SeenContainer("tensorflow", 0, "", cut_off),))
+
+
+# --- complaints: kubeflow-v1 §6.1, the last three rows and the abnormal-pod rule ------------------------------
+
+
+def of_container(name: str = "tensorflow", **state: Any) -> dict[str, Any]:
+    return {"name": name, "state": state}
+
+
+RUNS = of_container(running={})
+WAITS = of_container(waiting={"reason": "ImagePullBackOff", "message": "Back-off pulling image"})
+INITIALIZING = of_container(waiting={"reason": "PodInitializing"})
+CRASHED = of_container("log", terminated={"exitCode": 3, "reason": "Error", "message": "m"})
+DONE = of_container("log", terminated={"exitCode": 0, "reason": "Completed", "message": "m"})
+FULL = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
+
+
+@pytest.mark.parametrize(
+    ("status", "complaints"),
+    [
+        ({}, []),
+        ({"phase": "Running", "containerStatuses": [RUNS, DONE]}, []),
+        ({"phase": "Running", "containerStatuses": [INITIALIZING]}, []),
+        (
+            {"phase": "Running", "containerStatuses": [WAITS, CRASHED]},
+            [
+                Complaint("ImagePullBackOff", "Back-off pulling image", "tensorflow"),
+                Complaint("Error", "m", "log", 3),
+            ],
+        ),
+        # Containers that wait for the init containers say nothing of their own.
+        (
+            {"containerStatuses": [INITIALIZING], "initContainerStatuses": [CRASHED]},
+            [Complaint("Error", "m", "log", 3)],
+        ),
+        ({"initContainerStatuses": [CRASHED]}, [Complaint("Error", "m", "log", 3)]),
+        # Conditions count only as long as there is no container; the newest counts.
+        ({"conditions": [FULL]}, [Complaint("Unschedulable", "0/3 nodes")]),
+        ({"conditions": [FULL], "containerStatuses": [RUNS]}, []),
+        (
+            {
+                "conditions": [
+                    FULL | {"lastTransitionTime": BEFORE},
+                    {"type": "PodScheduled", "status": "True", "lastTransitionTime": AFTER},
+                ]
+            },
+            [],
+        ),
+        ({"conditions": [{"type": "Ready", "status": "False"}]}, []),
+        # A pod that has ended is judged by its end.
+        ({"phase": "Failed", "containerStatuses": [CRASHED]}, []),
+        ({"phase": "Failed", "conditions": [FULL]}, []),
+    ],
+)
+def test_what_the_cluster_says_against_a_pod(status: dict[str, Any], complaints: list[Complaint]) -> None:
+    assert list(a_pod(status).seen().complaints) == complaints
+
+
+def test_nothing_is_said_against_a_pod_that_goes() -> None:
+    going = a_pod({"containerStatuses": [CRASHED]}, deletionTimestamp="2024-05-01T12:00:00Z")
+    assert going.seen().complaints == ()
+
+
+def test_of_a_long_message_only_the_beginning_is_kept() -> None:
+    novel = of_container(waiting={"reason": "X", "message": "m" * 10_000})
+    (complaint,) = a_pod({"containerStatuses": [novel]}).seen().complaints
+    assert complaint.message == "m" * wire.LONGEST
 
 
 @pytest.mark.parametrize(("status", "disrupted"), [("True", True), ("False", False)])
@@ -150,7 +258,10 @@ def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 container = some(
     name=words,
     restartCount=st.integers(),
-    state=some(terminated=some(exitCode=st.integers(), reason=words)),
+    state=some(
+        waiting=some(reason=words, message=words),
+        terminated=some(exitCode=st.integers(), reason=words, message=words, finishedAt=words),
+    ),
 )
 pods = some(
     metadata=some(
@@ -165,10 +276,13 @@ pods = some(
             some(apiVersion=words, kind=words, name=words, uid=words, controller=st.booleans()), max_size=2
         ),
     ),
+    spec=some(initContainers=st.lists(some(name=words, restartPolicy=words), max_size=2)),
     status=some(
         phase=words,
         reason=words,
-        conditions=st.lists(some(type=words, status=words), max_size=2),
+        conditions=st.lists(
+            some(type=words, status=words, reason=words, message=words, lastTransitionTime=words), max_size=2
+        ),
         containerStatuses=st.lists(container, max_size=2),
         initContainerStatuses=st.lists(container, max_size=2),
     ),

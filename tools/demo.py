@@ -72,7 +72,7 @@ async def drive(framework: Framework[Any], job: Job[Any], members: list[Member],
         await until(states, "Restarting")
         await until(states, "Running")
         for member in members:
-            if member.role in framework.deciding(job.replicas):
+            if member.role in framework.deciding(job):
                 await kubelet.exit(member.name)
         await until(states, "Succeeded")
     console.print("\n[dim]what kubectl describe would tell:[/]")

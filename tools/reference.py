@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 from pydantic import BaseModel
@@ -15,9 +15,9 @@ from pydantic.fields import FieldInfo
 
 from trainop.api.spec import RestartPolicy
 from trainop.api.status import Condition, JobStatus, ReplicaStatus
-from trainop.engine import labels, restart
+from trainop.engine import companions, labels, restart
 from trainop.engine.topology import leads, topology
-from trainop.framework import Framework
+from trainop.framework import Framework, Role
 from trainop.model import Job, SeenContainer, SeenPod
 from trainop.parse import parse
 from trainop.registry import frameworks
@@ -25,6 +25,7 @@ from trainop.registry import frameworks
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 CODES = ("0", "1", "2", "126", "127", "128", "130", "137", "138", "139", "143", "255", "none")
 BUILT_IN = ("tensorflow", "mxnet")
+MAPS = (dict, Mapping)
 
 
 def page(framework: Framework[Any]) -> str:
@@ -54,7 +55,7 @@ def _fields(model: type[BaseModel], path: str) -> Iterator[str]:
         yield f"| `{name}` | {_type(field.annotation)} | {_default(field, name)} | {field.description or ''} |"
         inner = _model(field.annotation)
         if inner:
-            yield from _fields(inner, f"{name}.ROLE" if get_origin(field.annotation) is dict else name)
+            yield from _fields(inner, f"{name}.ROLE" if get_origin(field.annotation) in MAPS else name)
 
 
 def _default(field: FieldInfo, name: str) -> str:
@@ -76,11 +77,13 @@ def _model(annotation: Any) -> type[BaseModel] | None:
 
 
 def _type(annotation: Any) -> str:
+    if get_origin(annotation) is Annotated:
+        return _type(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
         return " or ".join(_type(part) for part in get_args(annotation) if part is not type(None))
     if get_origin(annotation) is Literal:
         return ", ".join(f"`{value}`" if value else '`""`' for value in get_args(annotation))
-    if get_origin(annotation) is dict:
+    if get_origin(annotation) in MAPS:
         return f"map to {_type(get_args(annotation)[1])}"
     if get_origin(annotation) is tuple:
         return f"list of {_type(get_args(annotation)[0])}"
@@ -98,8 +101,18 @@ def _roles(framework: Framework[Any]) -> Iterator[str]:
     yield "| role | decides the outcome |"
     yield "|---|---|"
     for role in framework.roles:
-        first = role.decides == min(r.decides for r in framework.roles if r.decides)
-        yield f"| {role.name} | {'' if not role.decides else 'yes' if first else 'when no role before it does'} |"
+        yield f"| {role.name} | {_decides(framework, role)} |"
+
+
+def _decides(framework: Framework[Any], role: Role) -> str:
+    if not role.decides:
+        return ""
+    first = role.decides == min(other.decides for other in framework.roles if other.decides)
+    usually = "yes" if first else "when no role before it does"
+    if role.first_if is None:
+        return usually
+    field, value = role.first_if
+    return f"with `{framework.spec.model_fields[field].alias}: {value}`; else {usually}"
 
 
 def _children(framework: Framework[Any]) -> Iterator[str]:
@@ -115,6 +128,11 @@ def _children(framework: Framework[Any]) -> Iterator[str]:
     for key, value in labels.of_member(framework, job, member).items():
         yield f"| `{key}` | `{value}` |"
     yield f"| `{labels.JOB_ROLE}` | `{labels.JOB_ROLE_MASTER}`, on the pods whose logs stand for the job's |"
+    for companion in framework.companions:
+        yield ""
+        yield f"Where the spec asks for a {companion.name}, it is a pod and a service named"
+        yield f"`{companions.child_name(job, companion)}`. It is restarted whenever it ends, counts for nothing, and"
+        yield "stays until the job is deleted; a suspended job has none."
 
 
 def _environment(framework: Framework[Any]) -> Iterator[str]:
@@ -190,6 +208,15 @@ def _events(framework: Framework[Any]) -> Iterator[str]:
         ("Normal", labels.TERMINATED, labels.TERMINATED_SENTENCE),
         ("Normal", labels.DELETED_POD_GROUP, "Deleted PodGroup: NAME"),
         ("Normal", labels.DELETED_JOB, "Deleted job: NAME"),
+        ("Warning", labels.FAILED_CREATE_POD, labels.NOT_CREATED),
+        ("Warning", labels.FAILED_CREATE_SERVICE, labels.NOT_CREATED),
+        ("Warning", labels.FAILED_DELETE_POD, labels.NOT_DELETED),
+        ("Warning", labels.FAILED_DELETE_SERVICE, labels.NOT_DELETED),
+        ("Warning", labels.FAILED_DELETE_POD_GROUP, labels.NOT_DELETED),
+        ("Warning", labels.FAILED_DELETE_JOB, labels.NOT_DELETED),
+        ("Warning", "the container's, such as OOMKilled", labels.CONTAINER_ENDED),
+        ("Warning", "the container's, such as ImagePullBackOff", labels.CONTAINER_WAITS),
+        ("Warning", "the pod's, such as Unschedulable", labels.POD_CONDITION),
         ("Normal", labels.EXITED, labels.POD_EXITED),
         ("Warning", labels.RESTART_POLICY_OVERWRITTEN, labels.RESTART_POLICY_SENTENCE),
         ("Warning", labels.SCHEDULER_KEPT, labels.SCHEDULER_SENTENCE),
@@ -208,6 +235,7 @@ def _events(framework: Framework[Any]) -> Iterator[str]:
     yield "## Events"
     yield ""
     yield f"From `{framework.controller}`. When more than four children of a role come or go together, one line tells."
+    yield "What lasts, such as a pod that does not get on or a child that is refused, is told again after ten minutes."
     yield ""
     yield "| type | reason | message |"
     yield "|---|---|---|"
@@ -219,7 +247,9 @@ def _exit_codes(framework: Framework[Any]) -> Iterator[str]:
     yield "## Exit codes"
     yield ""
     yield f'Of the container `{framework.container}`, once its pod has ended; "none" is a pod that failed without one.'
-    yield "Under `Always` and `OnFailure` the kubelet restarts a container in place before that."
+    yield "Under `Always` and `OnFailure` the kubelet restarts a container in place before that. A pod that is deleted,"
+    yield "evicted or lost with its node is replaced and not counted; under `Never` one that is evicted fails."
+    yield "Sidecars never decide, and restarts of native ones do not count towards `backoffLimit`."
     yield ""
     policies = list(RestartPolicy)
     yield f"| code | {' | '.join(f'`{policy}`' for policy in policies)} |"
@@ -256,6 +286,7 @@ def _sentence(message: str, framework: Framework[Any]) -> str:
         "pod": "POD",
     }
     words |= {"code": "CODE", "problems": "FIELD: PROBLEM; …", "names": "VARIABLES", "container": "CONTAINER"}
+    words |= {"pods": "pod POD", "message": "MESSAGE", "error": "ERROR"}
     return message.format(**words)
 
 

@@ -5,6 +5,7 @@ TrainopError
 │   └── BrokenFramework   an installed framework module cannot be used
 └── Temporary             try again later; nothing is lost
     ├── Stuck             the cluster refuses an object the job needs; the job says so in `Blocked`
+    ├── Deposed           another operator may be leading: this one must not write
     └── ApiError          the API server said no, or did not answer
         ├── Gone          404: the object is not there (any more)
         ├── Exists        409 on create: an object of that name is there
@@ -33,6 +34,10 @@ class Temporary(TrainopError):
 
 
 class Stuck(Temporary):
+    pass
+
+
+class Deposed(Temporary):
     pass
 
 

@@ -6,7 +6,7 @@ A folder exports one `FRAMEWORK = Framework(...)` and names it as an entry point
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -15,14 +15,31 @@ from trainop.model import GVK, Env, Failed, Job, Member, S, Succeeded, Tally, To
 Bootstrap = Callable[[Member], Env]
 """The environment of one member. Made once per job by `Framework.bootstrap`, asked once per pod."""
 
+LONGEST_VARIABLE = 128 * 1024
+"""Bytes that Linux takes for one environment variable, its name and its end included."""
+
 
 @dataclass(frozen=True)
 class Role:
     name: str
     decides: int | None = None
     """Rank from 1 in deciding the outcome. Of the roles a job has, those with the lowest rank decide."""
+    first_if: tuple[str, str] | None = None
+    """A field of the spec and its value: where it has that, this role decides before all others."""
     leads: bool = False
     """True: when this role decides, every member is labelled `job-role: master`, not only the first."""
+
+
+@dataclass(frozen=True)
+class Companion(Generic[S]):
+    """A pod beside the members, such as a TensorBoard, with a service. It is no part of the training: it decides
+    and counts nothing, and is there as long as the job is, whatever becomes of that."""
+
+    name: str
+    pod: Callable[[Job[S]], Mapping[str, Any] | None]
+    """Its pod template; None where a job wants none. It is restarted whenever it ends."""
+    service: Callable[[Job[S]], Mapping[str, Any]]
+    """The spec of its service; the engine adds the selector."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +47,7 @@ class Rule(Generic[S]):
     """Something that must hold in a spec, in CEL for the API server and in Python for everybody else."""
 
     cel: str
-    """Over `self`, the job's spec."""
+    """Over `self`, the job: its spec, and of its metadata the name."""
     holds: Callable[[Job[S]], bool]
     field: str
     """The field to point at, as a path below the spec, such as `.tfReplicaSpecs`."""
@@ -82,6 +99,7 @@ class Framework(Generic[S]):
     outcome: Callable[[Job[S], Tally], Verdict] = by_deciding_roles
     env_everywhere: bool = False
     """True: every regular container gets the environment, not only `container`."""
+    companions: tuple[Companion[S], ...] = ()
     rules: tuple[Rule[S], ...] = ()
     wording: Wording = Wording()
 
@@ -99,7 +117,16 @@ class Framework(Generic[S]):
         """How users spell the map of roles, such as `tfReplicaSpecs`."""
         return self.spec.model_fields["replica_specs"].alias or "replicaSpecs"
 
-    def deciding(self, present: Container[str]) -> tuple[str, ...]:
-        """The roles that decide the outcome of a job which has the roles `present`."""
-        ranked = [(role.decides, role.name) for role in self.roles if role.decides and role.name in present]
+    def companion(self, name: str) -> Companion[S] | None:
+        """None: that is the name of a role."""
+        return next((companion for companion in self.companions if companion.name == name), None)
+
+    def deciding(self, job: Job[S]) -> tuple[str, ...]:
+        """The roles that decide the outcome of the job."""
+        present = [role for role in self.roles if role.decides and role.name in job.replicas]
+        ranked = [(0 if _comes_first(role, job) else role.decides or 0, role.name) for role in present]
         return tuple(name for rank, name in ranked if rank == min(ranked)[0])
+
+
+def _comes_first(role: Role, job: Job[Any]) -> bool:
+    return role.first_if is not None and getattr(job.spec, role.first_if[0]) == role.first_if[1]

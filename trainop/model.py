@@ -76,6 +76,8 @@ class Job(Struct, Generic[S], frozen=True, kw_only=True):
     """By the role's canonical name, in the framework's order; empty when there are problems."""
     status: JobStatus
     annotations: Mapping[str, str] = {}
+    created: str = ""
+    """As Kubernetes writes times."""
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -113,6 +115,18 @@ class SeenContainer(Struct, frozen=True, gc=False):
     name: str
     exit_code: int | None = None
     reason: str = ""
+    cut_off: bool = False
+    """It ended only after the cluster had begun to take its pod away: exit code 0 is then no success."""
+
+
+class Complaint(Struct, frozen=True, gc=False):
+    """What the cluster has to say against a pod that has not ended."""
+
+    reason: str
+    message: str
+    container: str = ""
+    """Empty: it is about the pod as a whole."""
+    exit_code: int | None = None
 
 
 class SeenPod(Struct, frozen=True):
@@ -127,8 +141,9 @@ class SeenPod(Struct, frozen=True):
     disrupted: bool = False
     """Evicted, preempted or its node lost: the cluster's doing, not the job's."""
     restarts: int = 0
-    """How often the kubelet restarted its containers in place."""
+    """How often the kubelet restarted its containers in place, native sidecars left out."""
     containers: tuple[SeenContainer, ...] = ()
+    complaints: tuple[Complaint, ...] = ()
     role_label: str = ""
     index_label: str = ""
 
@@ -258,6 +273,9 @@ class Event(Struct, frozen=True):
     type: Literal["Normal", "Warning"]
     reason: str
     message: str
+    story: str = ""
+    """Of a state that every pass sees anew, and perhaps in other words: whom it is about. Such an event is told
+    once, and again only after a while; empty: whenever it happens."""
 
 
 class Trouble(NamedTuple):

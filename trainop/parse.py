@@ -56,7 +56,7 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
     metadata = _mapping(raw.get("metadata"))
     spec, problems = _spec(framework, raw.get("spec"), strict=strict)
     replicas, misnamed = _by_role(framework, spec.replica_specs if spec else {})
-    name = str(metadata.get("name", ""))
+    name = _name(metadata)
     if not re.fullmatch(rules.NAME, name):
         problems.append(Problem("metadata.name", rules.name_message()))
     job: Job[Any] = Job(
@@ -70,6 +70,7 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
         replicas=replicas,
         status=_status(raw.get("status")),
         annotations=_mapping(metadata.get("annotations")),
+        created=str(metadata.get("creationTimestamp", "")),
     )
     if spec:
         problems += [*misnamed, *(list(_misshapen(framework, spec)) or rules.problems(framework, job))]
@@ -110,6 +111,12 @@ def _by_role(
         else:
             found[role] = replica
     return {role.name: found[role.name] for role in framework.roles if role.name in found}, problems
+
+
+def _name(metadata: Mapping[str, Any]) -> str:
+    """In a file it may be left to the API server, which adds five characters to what `generateName` says."""
+    beginning = str(metadata.get("generateName") or "")
+    return str(metadata.get("name") or (f"{beginning[: rules.MAX_NAME - 5]}xxxxx" if beginning else ""))
 
 
 def _manager(raw: Mapping[str, Any]) -> Any:
@@ -168,12 +175,14 @@ def _sentence(item: ErrorDetails) -> str:
             return f"must be true or false, not {given!r}"
         case "dict_type" | "model_type" | "model_attributes_type":
             return f"must be a mapping of names to values, not {given!r}"
-        case "list_type":
+        case "list_type" | "tuple_type":
             return f"must be a list, not {given!r}"
         case "string_type":
             return f"must be text, not {given!r}; put it in quotes"
         case "too_short":
             return "at least one is needed"
+        case "string_too_short":
+            return "must not be empty"
         case _:
             return item["msg"]
 

@@ -3,6 +3,8 @@
 from copy import deepcopy
 from typing import Any
 
+from trainop.api.spec import QUANTITY
+
 Schema = dict[str, Any]
 
 # What embedded metadata may say. creationTimestamp means nothing here, but generated YAML is full of
@@ -26,7 +28,6 @@ _QUANTITIES = frozenset(
         "V1VolumeResourceRequirements.requests",
     }
 )
-_QUANTITY_PATTERN = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
 
 # The models do not tell int64 from int32. Every field with one of these names is int64, every other is int32.
 _INT64_FIELDS = frozenset(
@@ -106,7 +107,7 @@ def _value(name: str, source: Schema, path: str, models: dict[str, Schema]) -> S
         case {"anyOf": [{"type": "integer"}, {"type": "string"}]}:
             return _int_or_string()
         case {"type": "string"} if name in _QUANTITIES:
-            return {**_int_or_string(), "pattern": _QUANTITY_PATTERN}
+            return {**_int_or_string(), "pattern": QUANTITY}
         case {"type": "string", "format": "date-time"}:
             return {"type": "string", "format": "date-time"}
         case {"type": "integer"}:

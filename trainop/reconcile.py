@@ -22,5 +22,4 @@ async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> fl
     world = observe(cluster, job)
     plan = make_plan(framework, job, world, cluster.settings)
     outcome = await act(cluster, framework, job, plan.actions)
-    written = await report(cluster, framework, job, plan, outcome)
-    return 0.0 if written else plan.wake_after
+    return await report(cluster, framework, job, plan, outcome)

@@ -28,7 +28,7 @@ def problems(framework: Framework[Any], job: Job[Any]) -> Iterator[Problem]:
         for number, container in enumerate(template.containers(replica.template)):
             if not container.get("image"):
                 yield Problem(f"{where}[{number}].image", image_message())
-    deciding = framework.deciding(job.replicas)
+    deciding = framework.deciding(job)
     if not deciding or any(job.replicas[role].replicas == 0 for role in deciding):
         yield Problem(roles, deciding_message(framework))
     yield from (Problem(f"spec{rule.field}", rule.message) for rule in framework.rules if not rule.holds(job))
@@ -45,7 +45,7 @@ def validations(framework: Framework[Any]) -> dict[str, list[Validation]]:
     """
     roles = f"spec.{framework.replicas_field}"
     return {
-        "": _of_job(roles),
+        "": _of_job(framework, roles),
         "spec": _of_spec(framework),
         "spec.runPolicy.schedulingPolicy.queue": [
             _validation("self == oldSelf", "spec.runPolicy.schedulingPolicy.queue is immutable")
@@ -58,7 +58,7 @@ def validations(framework: Framework[Any]) -> dict[str, list[Validation]]:
     }
 
 
-def _of_job(roles: str) -> list[Validation]:
+def _of_job(framework: Framework[Any], roles: str) -> list[Validation]:
     """The names of pods and services are made of the job's name."""
     replicas = f"self.{roles}[r].?replicas.orValue(1)"
     length = f"size(self.metadata.name) + 1 + size(r) + 1 + size(string({replicas} - 1))"
@@ -69,6 +69,7 @@ def _of_job(roles: str) -> list[Validation]:
             length_message(),
             ".metadata.name",
         ),
+        *(_validation(rule.cel, rule.message, f".spec{rule.field}", FORBIDDEN) for rule in framework.rules),
     ]
 
 
@@ -76,8 +77,8 @@ def _of_spec(framework: Framework[Any]) -> list[Validation]:
     manager = "?runPolicy.?managedBy.orValue('')"
     # `in`, because the API server takes `==` between two strings of unknown length for too expensive.
     kept = _validation(f"self.{manager} in [oldSelf.{manager}]", "field is immutable", ".runPolicy.managedBy")
-    own = (_validation(rule.cel, rule.message, rule.field, FORBIDDEN) for rule in framework.rules)
-    return [kept, *own]
+    where = f".{framework.replicas_field}"
+    return [kept, _validation(_deciding_cel(framework), deciding_message(framework), where, REQUIRED)]
 
 
 def _of_roles(framework: Framework[Any]) -> list[Validation]:
@@ -86,7 +87,6 @@ def _of_roles(framework: Framework[Any]) -> list[Validation]:
     return [
         _validation(known, roles_message(framework), reason=FORBIDDEN),
         _validation(once, twice_message(), reason=FORBIDDEN),
-        _validation(_deciding_cel(framework), deciding_message(framework), reason=REQUIRED),
     ]
 
 
@@ -136,17 +136,30 @@ def _ranks(framework: Framework[Any]) -> list[list[str]]:
     return [[role.name for role in framework.roles if role.decides == rank] for rank in ranks]
 
 
+def _first(framework: Framework[Any]) -> Iterator[tuple[str, str, str]]:
+    """Who decides before all others, and if which field, as users spell it, has which value."""
+    for role in framework.roles:
+        if role.first_if is not None:
+            name, value = role.first_if
+            yield role.name, framework.spec.model_fields[name].alias or name, value
+
+
 def _deciders(framework: Framework[Any]) -> str:
-    return ", else ".join(" or ".join(names) for names in _ranks(framework))
+    first = [f"{name} if {field} is {value}" for name, field, value in _first(framework)]
+    return ", else ".join([*first, *(" or ".join(names) for names in _ranks(framework))])
 
 
 def _deciding_cel(framework: Framework[Any]) -> str:
     """For each rank: if the job has such a role, each of them has replicas; else the next rank is asked."""
-    expression = "false"
-    for names in reversed(_ranks(framework)):
+    roles, expression = f"self.{framework.replicas_field}", "false"
+    asked = [
+        ([name], f"self.?{field}.orValue('') == '{value}' && ") for name, field, value in _first(framework)
+    ]
+    asked += [(names, "") for names in _ranks(framework)]
+    for names, only_if in reversed(asked):
         among = _among(names)
-        some = f"self.all(r, !({among}) || self[r].?replicas.orValue(1) > 0)"
-        expression = f"(self.exists(r, {among}) ? {some} : {expression})"
+        some = f"{roles}.all(r, !({among}) || {roles}[r].?replicas.orValue(1) > 0)"
+        expression = f"({only_if}{roles}.exists(r, {among}) ? {some} : {expression})"
     return expression
 
 

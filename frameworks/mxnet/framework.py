@@ -24,7 +24,9 @@ class MXReplicaSpec(ReplicaSpec):
 class MXJobSpec(JobSpec):
     """A distributed MXNet training, or a tuning run of TVM."""
 
-    job_mode: Literal["MXTrain", "MXTune"] = Field(description="MXTrain or MXTune.")
+    job_mode: Literal["MXTrain", "MXTune"] = Field(
+        description="MXTrain, or MXTune: where there is a Tuner, its end is then the job's."
+    )
     replica_specs: Mapping[str, MXReplicaSpec] = Field(
         alias="mxReplicaSpecs",
         min_length=1,
@@ -73,9 +75,9 @@ def _json(value: object) -> str:
 
 
 def outcome(job: Job[MXJobSpec], tally: Tally) -> Verdict:
-    """The scheduler's success is not enough while a worker has failed for good."""
+    """The scheduler's success is not enough while a worker has failed for good; a tuner's is."""
     workers = tally.roles.get("Worker")
-    if workers and workers.failed:
+    if workers and workers.failed and "Tuner" not in tally.deciding:
         return Failed("Worker", len(workers.failed))
     return by_deciding_roles(job, tally)
 
@@ -92,7 +94,7 @@ FRAMEWORK = Framework(
         Role("Worker", decides=2),
         Role("TunerTracker"),
         Role("TunerServer"),
-        Role("Tuner", decides=3),
+        Role("Tuner", decides=3, first_if=("job_mode", "MXTune")),
     ),
     container="mxnet",
     port_name="mxjob-port",

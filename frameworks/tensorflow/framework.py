@@ -8,8 +8,10 @@ import msgspec
 from pydantic import Field
 
 from trainop.api.spec import JobSpec, ReplicaSpec
-from trainop.framework import Bootstrap, Framework, Role, Rule, any_failed
+from trainop.framework import LONGEST_VARIABLE, Bootstrap, Framework, Role, Rule, any_failed
 from trainop.model import Env, Job, Member, RoleTally, Succeeded, Tally, Topology, Verdict
+
+from .tensorboard import NAME_FITS, TENSORBOARD, TensorBoard
 
 
 class TFJobSpec(JobSpec):
@@ -28,6 +30,9 @@ class TFJobSpec(JobSpec):
         False,
         strict=True,
         description="Workers may come and go: each knows itself and the PS only, and may fail alone.",
+    )
+    tensorboard: TensorBoard | None = Field(
+        None, description="A TensorBoard beside the job, in a pod and behind a service NAME-tensorboard."
     )
 
 
@@ -89,6 +94,24 @@ def _one_chief(job: Job[TFJobSpec]) -> bool:
     return not {"Chief", "Master"} <= set(job.replicas)
 
 
+# The least that a host takes in TF_CONFIG beside the job's name and the role. A rule does not know the namespace,
+# the port and the domain: whoever exceeds the limit only with theirs hears so from the operator.
+_BESIDE = len('"--0.n.svc:1",')
+_REPLICAS = "self.spec.tfReplicaSpecs[r].?replicas.orValue(1)"
+_HOSTS = f"{_REPLICAS} * (size(self.metadata.name) + size(r) + {_BESIDE})"
+_MORE_DIGITS = f"[10, 100, 1000].map(n, {_REPLICAS} - n).filter(n, n > 0).sum()"
+
+
+def _short_enough(job: Job[TFJobSpec]) -> bool:
+    sizes = (_least_size(job.name, role, spec.replicas) for role, spec in job.replicas.items())
+    return job.spec.enable_dynamic_worker or sum(sizes) <= LONGEST_VARIABLE
+
+
+def _least_size(name: str, role: str, replicas: int) -> int:
+    more_digits = sum(max(0, replicas - n) for n in (10, 100, 1000))
+    return replicas * (len(name) + len(role) + _BESIDE) + more_digits
+
+
 FRAMEWORK = Framework(
     name="tensorflow",
     kind="TFJob",
@@ -107,12 +130,26 @@ FRAMEWORK = Framework(
     port=2222,
     bootstrap=bootstrap,
     outcome=outcome,
+    companions=(TENSORBOARD,),
     rules=(
         Rule(
-            cel="self.tfReplicaSpecs.filter(r, r.lowerAscii() in ['chief', 'master']).size() <= 1",
+            cel="self.spec.tfReplicaSpecs.filter(r, r.lowerAscii() in ['chief', 'master']).size() <= 1",
             holds=_one_chief,
             field=".tfReplicaSpecs",
             message="Chief and Master are two names of one role: keep one of them",
         ),
+        Rule(
+            cel=(
+                "self.spec.?enableDynamicWorker.orValue(false) || "
+                f"self.spec.tfReplicaSpecs.map(r, {_HOSTS} + {_MORE_DIGITS}).sum() <= {LONGEST_VARIABLE}"
+            ),
+            holds=_short_enough,
+            field=".tfReplicaSpecs",
+            message=(
+                f"TF_CONFIG, which lists all members, would have more than {LONGEST_VARIABLE} bytes: "
+                "use fewer replicas, or set enableDynamicWorker"
+            ),
+        ),
+        NAME_FITS,
     ),
 )

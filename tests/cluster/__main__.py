@@ -9,10 +9,11 @@ from typing import NoReturn
 
 import click
 
-from tests.cluster import binaries, build, progress, records
+from tests.cluster import binaries, progress, records
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import ControlPlane, Refused
 from tests.cluster.shared import CRDS
+from tests.cluster.versions import kubernetes
 
 _LOOK = 0.5  # seconds between two looks whether all processes still run
 
@@ -36,11 +37,12 @@ def fetch() -> None:
     \b
     Examples:
       python -m tests.cluster fetch
+      K8S_VERSION=1.30 python -m tests.cluster fetch
       KUBEBUILDER_ASSETS=~/envtest/bin python -m tests.cluster fetch
       XDG_CACHE_HOME=/var/tmp python -m tests.cluster fetch
     """
     found = binaries.find(progress.on_stderr())
-    click.echo(f"Kubernetes {build.version()} is ready in {found.kube_apiserver.parent}")
+    click.echo(f"Kubernetes {kubernetes().version} is ready in {found.kube_apiserver.parent}")
 
 
 @main.command()
@@ -60,7 +62,7 @@ def up() -> None:
     with records.running():
         try:
             cluster = plane.start()
-            click.echo(f"Kubernetes {build.version()} runs until Ctrl-C. In another terminal:\n")
+            click.echo(f"Kubernetes {kubernetes().version} runs until Ctrl-C. In another terminal:\n")
             click.echo(f"  export KUBECONFIG={shlex.quote(str(cluster.kubeconfig))}")
             click.echo(f"  export PATH={shlex.quote(str(cluster.kubectl.parent))}:$PATH")
             click.echo("  kubectl get namespaces\n")

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster import build
-from tests.cluster.build import KUBERNETES, Sources, Unavailable
+from tests.cluster.build import Sources, Unavailable
 from tests.cluster.progress import Progress
+from tests.cluster.versions import PACKAGES, kubernetes, newest
 
-NAMES = tuple(KUBERNETES.packages)
+NAMES = tuple(PACKAGES)
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,12 @@ class Binaries:
 
 def find(progress: Progress) -> Binaries:
     """All binaries, those that are nowhere built first; raises Unavailable where that cannot be done."""
+    wanted = kubernetes(), newest()
     found = _named_by_user()
-    missing = [name for name in NAMES if name not in found]
-    if missing:
-        found |= cached(KUBERNETES, missing, progress)
+    for sources in wanted:
+        missing = [name for name in sources.packages if name not in found]
+        if missing:
+            found |= cached(sources, missing, progress)
     return Binaries(**{name.replace("-", "_"): found[name] for name in NAMES})
 
 
@@ -39,7 +42,7 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trainop"
 
 
-def folder(sources: Sources = KUBERNETES) -> Path:
+def folder(sources: Sources) -> Path:
     """The cache entry of exactly these binaries for this machine."""
     machine = platform.machine().lower()
     arch = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
@@ -74,7 +77,7 @@ def _cached(sources: Sources, names: Sequence[str], progress: Progress) -> dict[
     entry = folder(sources)
     if not all((entry / name).exists() for name in names):
         entry.mkdir(parents=True, exist_ok=True)
-        with _alone(cache() / "lock", progress):
+        with alone(cache() / "lock", progress):
             missing = [name for name in names if not (entry / name).exists()]
             if missing:
                 build.build(sources, missing, entry, cache(), progress)
@@ -82,7 +85,7 @@ def _cached(sources: Sources, names: Sequence[str], progress: Progress) -> dict[
 
 
 @contextlib.contextmanager
-def _alone(lock: Path, progress: Progress) -> Iterator[None]:
+def alone(lock: Path, progress: Progress) -> Iterator[None]:
     """Keep other processes from building the same; the kernel lets go of the lock even after a SIGKILL."""
     with lock.open("w") as file:
         try:

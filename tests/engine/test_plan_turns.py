@@ -228,3 +228,11 @@ def test_the_job_goes_when_its_time_to_live_is_over() -> None:
 def test_no_pod_is_made_for_a_finished_job() -> None:
     job = a_job(TF, Worker=3, status=a_status("Created", "Failed"))
     assert doing(plan(TF, job, a_world())) == []
+
+
+def test_an_exit_that_makes_the_job_succeed_is_told_by_the_job_alone() -> None:
+    life = Life(TF, a_job(TF, PS=1, Worker=2, spec={"successPolicy": "AllWorkers"}))
+    life.settle()
+    life.all_run().settle()
+    assert told(life.see("Worker", 0, "Succeeded", 0).step()) == [("Normal", "ExitedWithCode")]
+    assert told(life.see("Worker", 1, "Succeeded", 0).step()) == [("Normal", "TFJobSucceeded")]

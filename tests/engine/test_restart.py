@@ -26,6 +26,9 @@ def test_these_exit_codes_are_tried_again(code: int) -> None:
     assert restart.retryable(code)
 
 
+STOPPED = SeenContainer("tensorflow", 0, "Completed", cut_off=True)
+
+
 def failed(code: int | None = 1, **fields: Any) -> SeenPod:
     return a_pod("Worker", 0, "Failed", code=code, **fields)
 
@@ -50,6 +53,12 @@ def failed(code: int | None = 1, **fields: Any) -> SeenPod:
         (failed(1, reason="NodeLost"), "FAILED", "LOST", "LOST", "LOST"),
         (failed(137, reason="Preempting"), "FAILED", "LOST", "LOST", "LOST"),
         (failed(1, disrupted=True), "FAILED", "LOST", "LOST", "LOST"),
+        # Evicted after the framework's container had done its work: that decides.
+        (failed(0, reason="Evicted"), *["SUCCEEDED"] * 4),
+        (failed(0, disrupted=True), *["SUCCEEDED"] * 4),
+        (failed(0, disrupted=True, sidecar_code=143), *["SUCCEEDED"] * 4),
+        # Told to stop, it saved its state and said 0: it has not done its work.
+        (failed(disrupted=True, containers=(STOPPED,)), "FAILED", "LOST", "LOST", "LOST"),
     ],
 )
 def test_the_end_of_a_pod_by_policy(

@@ -53,10 +53,11 @@ def test_the_port_is_the_one_of_the_frameworks_name_else_the_default(ports: Any,
         (TF, {"PS": 1, "Worker": 2, "Evaluator": 1}, ["mnist-worker-0"]),
         (MX, {"Scheduler": 1, "Server": 2, "Worker": 2}, ["mnist-scheduler-0"]),
         (MX, {"Server": 1, "Worker": 2}, ["mnist-worker-0"]),
+        (MX, {"Scheduler": 1, "Tuner": 2, "spec": {"jobMode": "MXTune"}}, ["mnist-tuner-0"]),
     ],
 )
 def test_the_masters_are_the_leading_role_or_worker_0(
-    framework: Framework[Any], roles: dict[str, int], masters: list[str]
+    framework: Framework[Any], roles: dict[str, Any], masters: list[str]
 ) -> None:
     """§4.1 for TFJob; DECISIONS "MXJob `job-role: master`"."""
     job = a_job(framework, **roles)

@@ -154,11 +154,25 @@ def test_the_scheduler_decides_without_one_all_workers(roles: dict[str, Any], ex
         ({"TunerTracker": "S", "TunerServer": "SS", "Tuner": "R"}, Undecided()),
         ({"TunerTracker": "R", "TunerServer": "RR", "Tuner": "F"}, Failed("Tuner", 1)),
         ({"TunerTracker": "R", "TunerServer": "FR", "Tuner": "R"}, Failed("TunerServer", 1)),
+        # Whatever other roles are there.
+        ({"Scheduler": "R", "Worker": "RR", "Tuner": "S"}, Succeeded()),
+        ({"Scheduler": "S", "Worker": "SS", "Tuner": "R"}, Undecided()),
+        ({"Scheduler": "R", "Worker": "RF", "Tuner": "S"}, Succeeded()),
+        ({"Scheduler": "R", "Worker": "RF", "Tuner": "R"}, Failed("Worker", 1)),
+        # Without a tuner as in training.
+        ({"Scheduler": "S", "Worker": "RR"}, Succeeded()),
+        ({"Scheduler": "S", "Worker": "RF"}, Failed("Worker", 1)),
     ],
 )
 def test_in_tune_mode_the_tuner_decides(roles: dict[str, Any], expected: Verdict) -> None:
     """kubeflow-v1 T11: such jobs never ended."""
     assert verdict(MX, spec=TUNE, **roles) == expected
+
+
+def test_in_training_a_tuner_decides_only_when_nobody_else_does() -> None:
+    assert verdict(MX, Scheduler="R", Tuner="S") == Undecided()
+    assert verdict(MX, Worker="S", Tuner="R") == Succeeded()
+    assert verdict(MX, TunerServer="R", Tuner="S") == Succeeded()
 
 
 def test_the_old_label_of_a_role_is_its_tuner_key_unless_the_annotation_says_otherwise() -> None:

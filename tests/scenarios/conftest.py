@@ -7,13 +7,17 @@ import itertools
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.chart import account
+from tests.chart.helm import Helm
 from tests.cluster.controlplane import Cluster
 from tests.scenarios.casting import PARTS, known_frameworks
 from tests.scenarios.operators import Served, in_memory, serving
+from tests.scenarios.quota import Strict
 from tests.scenarios.stage import Cast, Stage
 from trainop.framework import Framework
 from trainop.kube import credentials
@@ -57,6 +61,25 @@ async def stage(
 
 
 @pytest.fixture
+async def apart(
+    stage_name: str, cast: Cast, request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[Stage]:
+    """A stage with nobody on it: a namespace without other jobs, and no operator until the test starts one."""
+    if stage_name == "memory":
+        yield Stage(Strict(), "default", cast, "job")
+    else:
+        cluster: Cluster = request.getfixturevalue("crds")
+        namespace: str = request.getfixturevalue("namespace")
+        helm: Helm = request.getfixturevalue("helm")
+        with account.granted(cluster, helm, tmp_path, namespace) as who:
+            async with (
+                Client(credentials.load(str(cluster.kubeconfig))) as client,
+                Client(credentials.load(str(who.kubeconfig))) as granted,
+            ):
+                yield Stage(client, namespace, cast, "job", granted)
+
+
+@pytest.fixture
 def settings() -> Settings:
     """Of the operator; a module that wants others has a fixture of this name."""
     return DEFAULTS
@@ -64,7 +87,7 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="session")
 def operators(
-    crds: Cluster, known: dict[str, Framework[Any]], tmp_path_factory: pytest.TempPathFactory
+    crds: Cluster, helm: Helm, known: dict[str, Framework[Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[Settings], Served]]:
     """One operator for each set of settings that is asked for, until the end of the run."""
     with contextlib.ExitStack() as running:
@@ -72,6 +95,6 @@ def operators(
         @cache
         def started(settings: Settings) -> Served:
             folder = tmp_path_factory.mktemp("operator")
-            return running.enter_context(serving(crds, known, folder, settings))
+            return running.enter_context(serving(crds, helm, known, folder, settings))
 
         yield started

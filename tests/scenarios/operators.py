@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.chart import account
+from tests.chart.helm import Helm
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.cluster.leash import Process
@@ -24,6 +26,9 @@ from trainop.kube.memory import Memory
 from trainop.kube.port import Resource
 from trainop.model import Settings
 from trainop.operator.controller import Controller
+
+NO_PORTS = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+"""Many operators run on this machine at once."""
 
 Known = Mapping[str, Framework[Any]]
 
@@ -51,8 +56,9 @@ class Served:
 
 
 @contextmanager
-def serving(cluster: Cluster, known: Known, folder: Path, settings: Settings) -> Iterator[Served]:
-    """`trainop operator` in a namespace of its own, in a folder for its log. The product's CRDs are there."""
+def serving(cluster: Cluster, helm: Helm, known: Known, folder: Path, settings: Settings) -> Iterator[Served]:
+    """`trainop operator` in a namespace of its own, with the rights that the chart gives it there and no others,
+    and a folder for its log. The product's CRDs are there."""
     namespace = f"stage-{secrets.token_hex(4)}"
     cluster.run("create", "namespace", namespace)
     for framework in known.values():
@@ -61,13 +67,15 @@ def serving(cluster: Cluster, known: Known, folder: Path, settings: Settings) ->
             (folder / file).write_text(json.dumps(crd(framework)))
             cluster.install_crds(folder / file, "--server-side")
     log, gang = folder / "operator.log", settings.gang_scheduler
-    flags = ["--namespace", namespace, *(["--gang-scheduler-name", gang] if gang else [])]
+    values = account.only_in(namespace, known=known.values(), gang_scheduler=gang)
+    who = account.install(cluster, account.objects(helm, namespace, *values), folder)
+    flags = ["--namespace", namespace, *NO_PORTS, *(["--gang-scheduler-name", gang] if gang else [])]
     operator = Process(
         [Path(sys.executable).with_name("trainop"), "operator", *flags],
         log=log,
         env={
             **os.environ,
-            "KUBECONFIG": str(cluster.kubeconfig),
+            **who.environment,
             "PYTHONPATH": str(THIRD_PARTY),
             "PYTHONWARNINGS": "error::RuntimeWarning",
         },
@@ -80,3 +88,4 @@ def serving(cluster: Cluster, known: Known, folder: Path, settings: Settings) ->
     cluster.run("delete", "namespace", namespace, "--wait=false")
     assert code == 0, f"the operator did not end well: {code}\n{operator.last_words(40)}"
     assert "Traceback" not in log.read_text(), log.read_text()
+    who.check(log)

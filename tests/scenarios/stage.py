@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.kubelet import Kubelet
@@ -61,6 +61,12 @@ class Stage:
     cast: Cast
     name: str
     """Of the job; no other scenario on the same server uses it."""
+    granted: Api | None = None
+    """The way of an operator that a test itself starts, with an operator's rights; None: as the test's own."""
+
+    @property
+    def operators_way(self) -> Api:
+        return self.granted or self.api
 
     @property
     def kubelet(self) -> Kubelet:
@@ -69,6 +75,10 @@ class Stage:
     @property
     def jobs(self) -> Resource:
         return resource(self.cast.framework)
+
+    def casting(self, **changes: Any) -> Stage:
+        """The same stage for a job of other members or fields."""
+        return replace(self, cast=replace(self.cast, **changes))
 
     def child(self, role: str, index: int = 0) -> str:
         return f"{self.name}-{role.lower()}-{index}"
@@ -131,6 +141,21 @@ class Stage:
             if time.monotonic() > deadline:
                 raise AssertionError(f"{self.name}: waited in vain for {what}\n{await self._scene()}")
             await asyncio.sleep(0.02)
+
+    async def until_told(self, reason: str, message: str) -> None:
+        async def told() -> bool:
+            return (reason, message) in await self.events()
+
+        await self.until(told, f"the event {reason}: {message}")
+
+    async def until_replaced(self, name: str, uid: str) -> None:
+        """There is another pod of that name than that one."""
+
+        async def replaced() -> bool:
+            found = (await self.pods()).get(name)
+            return found is not None and found["metadata"]["uid"] != uid
+
+        await self.until(replaced, f"a new {name}")
 
     async def until_pods_are(self, names: list[str]) -> None:
         async def same() -> bool:

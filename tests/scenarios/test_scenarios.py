@@ -21,7 +21,7 @@ async def test_a_job_goes_from_yaml_to_succeeded(stage: Stage) -> None:
     await stage.exit_all(stage.cast.decider)
     job = await stage.until_state("Succeeded")
     assert conditions(job) == {"Created": "True", "Running": "False", "Succeeded": "True"}
-    assert job["status"]["completionTime"]
+    assert job["status"]["lastReconcileTime"] >= job["status"]["completionTime"]
     assert job["status"]["replicaStatuses"][stage.cast.decider]["succeeded"] == len(
         stage.children(stage.cast.decider)
     )
@@ -174,7 +174,8 @@ async def test_a_job_past_its_active_deadline_fails_without_any_event_to_wake_it
 
 
 async def test_a_finished_job_is_deleted_when_its_time_to_live_is_over(stage: Stage) -> None:
-    await stage.submit(policy={"ttlSecondsAfterFinished": 1})
+    # None: whether there is still time to clean up before depends on where in a second the job ends.
+    await stage.submit(policy={"ttlSecondsAfterFinished": 1, "cleanPodPolicy": "None"})
     await stage.run_all()
     await stage.exit_all(stage.cast.decider)
 
@@ -227,6 +228,11 @@ async def test_a_name_taken_by_something_else_is_told_and_mended_by_removing_it(
     assert f"service {taken}" in blocked["message"]
     found: Raw = await stage.api.get(SERVICES, stage.namespace, taken, dict)
     assert found["metadata"]["uid"] == theirs["metadata"]["uid"]
+
+    async def told() -> bool:
+        return ("FailedCreateService", f"Error creating: {blocked['message']}") in await stage.events()
+
+    await stage.until(told, "a Warning")
 
     await stage.api.delete(SERVICES, stage.namespace, taken, theirs["metadata"]["uid"])
     await stage.run_all()

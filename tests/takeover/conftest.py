@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.cluster import binaries, progress, waiting
-from tests.cluster.build import Unavailable
-from tests.cluster.controlplane import Cluster, ControlPlane
+from tests.chart import account
+from tests.chart.account import Account
+from tests.chart.helm import Helm
+from tests.cluster import own, progress, waiting
+from tests.cluster.controlplane import Cluster
 from tests.cluster.leash import Process
 from tests.cluster.shared import CRDS
+from tests.scenarios.operators import NO_PORTS
 from tests.scenarios.stage import Stage
 from tests.takeover.old import OldOperator, fetch
 from tests.takeover.story import Stories, Telling, cast
@@ -29,16 +32,14 @@ TRAINOP = Path(sys.executable).with_name("trainop")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """One of our own: both operators serve all namespaces, and must not meet the jobs of other tests."""
-    if os.environ.get("TRAINOP_TEST_KUBECONFIG"):
-        pytest.skip("TRAINOP_TEST_KUBECONFIG names a cluster that other tests use; this one wants its own")
-    with _or_skip(), ControlPlane(binaries.find(progress.on_stderr())) as own:
-        yield own
+    with own.control_plane() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
 def old(pytestconfig: pytest.Config) -> OldOperator:
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
-    with _or_skip(), capture.global_and_fixture_disabled():  # who waits for a build wants to see it
+    with own.or_skip(), capture.global_and_fixture_disabled():  # who waits for a build wants to see it
         return fetch(progress.on_stderr())
 
 
@@ -47,6 +48,7 @@ async def tellings(
     request: pytest.FixtureRequest,
     cluster: Cluster,
     old: OldOperator,
+    helm: Helm,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[dict[str, Telling]]:
     """All stories, told up to where trainop has looked at each of the jobs."""
@@ -58,7 +60,9 @@ async def tellings(
         await asyncio.gather(*(telling.job.record() for telling in told))
         await asyncio.gather(*(telling.go_on() for telling in told if telling.gap))
         cluster.run("apply", "-f", str(CRDS))  # as users do it, over the old ones
-        with _trainop(cluster, tmp_path_factory.mktemp("trainop") / "operator.log"):
+        cluster.run("create", "namespace", "trainop-system")
+        folder = tmp_path_factory.mktemp("trainop")
+        with _trainop(account.install(cluster, account.objects(helm, "trainop-system"), folder), folder):
             await asyncio.gather(*(_served(api, kind) for kind in ("TFJob", "MXJob")))
             yield dict(zip(stories.ids, told, strict=True))
 
@@ -74,10 +78,10 @@ async def _served(api: Client, kind: str) -> None:
 
 
 @contextmanager
-def _trainop(cluster: Cluster, log: Path) -> Iterator[None]:
-    process = Process(
-        [TRAINOP, "operator"], log=log, env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
-    )
+def _trainop(who: Account, folder: Path) -> Iterator[None]:
+    """With the rights of the chart."""
+    log = folder / "operator.log"
+    process = Process([TRAINOP, "operator", *NO_PORTS], log=log, env={**os.environ, **who.environment})
 
     def serves() -> bool:
         assert process.wait(0) is None, f"trainop has ended:\n{process.last_words(30)}"
@@ -92,13 +96,4 @@ def _trainop(cluster: Cluster, log: Path) -> Iterator[None]:
     finally:
         process.stop(30)
     assert "Traceback" not in log.read_text(), log.read_text()
-
-
-@contextmanager
-def _or_skip() -> Iterator[None]:
-    try:
-        yield
-    except Unavailable as reason:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(reason), pytrace=False)
-        pytest.skip(str(reason))
+    who.check(log)

@@ -41,15 +41,6 @@ class Inherited(Stage):
         uid: str = self.left["children"][f"pod {pod}"][0]
         return uid
 
-    async def until_replaced(self, pod: str, uid: str) -> None:
-        """There is another pod of that name than that one."""
-
-        async def replaced() -> bool:
-            found = (await self.pods()).get(pod)
-            return found is not None and found["metadata"]["uid"] != uid
-
-        await self.until(replaced, f"a new {pod}")
-
     async def until_status(self, key: str, value: object) -> None:
         async def so() -> bool:
             return bool((await self.job())["status"].get(key) == value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, PlainSerializer
@@ -17,7 +18,9 @@ class ApiModel(BaseModel):
     )
 
 
+@lru_cache(maxsize=1024)
 def rfc3339(moment: datetime) -> str:
+    """Remembered: the times of a status are written again and again."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

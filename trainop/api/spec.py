@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from trainop.api.base import ApiModel
 
@@ -16,7 +18,23 @@ POD_TEMPLATE = "x-trainop-pod-template"
 
 # A user's pod template stays opaque: it is handed on as it is, and only engine/pods.py touches it.
 PodTemplate = Annotated[dict[str, Any], WithJsonSchema({POD_TEMPLATE: True})]
-Quantity = int | str
+
+QUANTITY = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
+
+
+def _quantity(given: Any) -> Any:
+    if type(given) is int or (isinstance(given, str) and re.fullmatch(QUANTITY, given)):
+        return given
+    raise PydanticCustomError(
+        "quantity", "must be a quantity such as 2, 500m or 1.5Gi, not {given}", {"given": repr(given)}
+    )
+
+
+Quantity = Annotated[
+    int | str,
+    BeforeValidator(_quantity),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": QUANTITY}]}),
+]
 OurManager = "kubeflow.org/training-operator"
 
 

@@ -51,9 +51,7 @@ class JobStatus(ApiModel):
     progress: str = Field("", description="Members running or done, of all: 3/4.")
     start_time: Time | None = Field(None, description="When the operator took the job up, or resumed it.")
     completion_time: Time | None = Field(None, description="When the job succeeded or failed.")
-    last_reconcile_time: Time | None = Field(
-        None, description="When the operator last waited for a gang scheduler."
-    )
+    last_reconcile_time: Time | None = Field(None, description="When the operator last wrote this status.")
     observed_generation: int = Field(0, description="The generation of the spec that this status speaks of.")
     restart_count: int = Field(0, description="Restarts that count towards backoffLimit.")
     restarts_counted: dict[str, int] = Field(

@@ -12,6 +12,7 @@ from trainop.errors import TrainopError, Unreachable, Usage
 
 COMMANDS = {
     "crds": "Print the CustomResourceDefinitions, or write them to files.",
+    "doctor": "Say what is wrong with an installation, and what to do.",
     "operator": "Run the operator, in a cluster or outside of one.",
     "version": "Print the version.",
 }

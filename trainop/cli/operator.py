@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import sys
+import os
+import re
+from typing import Any
 
 import click
 
 from trainop.model import Settings
-from trainop.operator.app import Options, serve
+from trainop.operator import logs, probes
+from trainop.operator.app import Election, Options, serve
 from trainop.operator.controller import only
+from trainop.operator.lease import Terms
 from trainop.registry import frameworks
+
+
+class Seconds(click.ParamType[float]):
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """`15`, `15s`, `1m30s`: with or without the units of the old operator's flags."""
+        found = re.fullmatch(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", str(value))
+        seconds = 60.0 * int(found[1] or 0) + float(found[2] or 0) if found and str(value) else 0.0
+        if seconds <= 0:
+            self.fail(f"{value!r} is no duration; write 15 or 15s", param, ctx)
+        return seconds
+
+
+class Address(click.ParamType[str]):
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Empty: do not listen."""
+        if value in ("", "0"):
+            return ""
+        probes.parse(value)
+        return str(value)
 
 
 @click.command("operator")
@@ -20,10 +46,19 @@ from trainop.registry import frameworks
 )
 @click.option("--context", help="The context of the kubeconfig; default: its current one.")
 @click.option(
-    "--namespace", envvar="KUBEFLOW_NAMESPACE", help="Serve this namespace only.  [env: KUBEFLOW_NAMESPACE]"
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="Serve this namespace only; repeatable, or several with commas.  [env: KUBEFLOW_NAMESPACE]  "
+    "[default: all of them]",
 )
 @click.option(
-    "--enable-scheme", "kinds", multiple=True, metavar="KIND", help="Serve this kind only; repeatable."
+    "--enable-scheme",
+    "kinds",
+    multiple=True,
+    metavar="KIND",
+    help="Serve this kind only, such as tfjob; repeatable.",
 )
 @click.option(
     "--cluster-domain",
@@ -44,28 +79,101 @@ from trainop.registry import frameworks
     type=click.IntRange(1, 256),
     default=16,
     show_default=True,
-    help="Jobs worked on at once.",
+    help="Jobs worked on at once; at most half of them in one namespace.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log more.")
+@click.option(
+    "--metrics-bind-address",
+    type=Address(),
+    default=":8080",
+    show_default=True,
+    help="Where to answer /metrics; 0: nowhere.",
+)
+@click.option(
+    "--health-probe-bind-address",
+    type=Address(),
+    default=":8081",
+    show_default=True,
+    help="Where to answer /healthz and /readyz; 0: nowhere.",
+)
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    help="Of several operators let one work and the others wait.  [default: no-leader-elect]",
+)
+@click.option(
+    "--leader-election-id", default="trainop", show_default=True, metavar="NAME", help="Name of the Lease."
+)
+@click.option(
+    "--leader-election-namespace",
+    default="",
+    metavar="NAME",
+    help="Where the Lease is.  [default: the operator's own namespace]",
+)
+@click.option(
+    "--leader-election-lease-duration",
+    type=Seconds(),
+    default="15s",
+    show_default=True,
+    help="How long the others wait for a leader that is silent.",
+)
+@click.option(
+    "--leader-election-renew-deadline",
+    type=Seconds(),
+    default="10s",
+    show_default=True,
+    help="How long a leader that cannot renew its lease goes on.",
+)
+@click.option(
+    "--leader-election-retry-period",
+    type=Seconds(),
+    default="2s",
+    show_default=True,
+    help="How often the leader renews; the others look twice as often.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Of each line.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The least that is worth a line.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="The same as --log-level debug.")
 def command(
     kubeconfig: str | None,
     context: str | None,
-    namespace: str | None,
+    namespaces: tuple[str, ...],
     kinds: tuple[str, ...],
     cluster_domain: str,
     gang_scheduler: str,
     controller_threads: int,
+    metrics_bind_address: str,
+    health_probe_bind_address: str,
+    leader_elect: bool,
+    leader_election_id: str,
+    leader_election_namespace: str,
+    leader_election_lease_duration: float,
+    leader_election_renew_deadline: float,
+    leader_election_retry_period: float,
+    log_format: logs.Format,
+    log_level: str,
     verbose: bool,
 ) -> None:
     """Run the operator until SIGTERM or Ctrl-C.
 
     \b
     Examples:
-      trainop operator                              in a cluster, or with the current kubeconfig
-      trainop operator --namespace team-a           only that namespace
-      trainop operator --enable-scheme TFJob -v     only TFJobs, telling more
+      trainop operator                            every namespace and kind
+      trainop operator --namespace team-a         only that namespace
+      trainop operator --enable-scheme TFJob -v   only TFJobs, telling more
+      trainop operator --leader-elect             one of several
     """
-    _log_to_stderr(verbose=verbose)
+    logs.to_stderr(log_format, "debug" if verbose else log_level)
     installed = frameworks()
     unknown = {kind.lower() for kind in kinds} - {gvk.kind.lower() for gvk in installed}
     if unknown:
@@ -73,14 +181,34 @@ def command(
         raise click.UsageError(
             f"no installed framework serves {', '.join(sorted(unknown))}; there are: {served}"
         )
+    terms = Terms(
+        duration=leader_election_lease_duration,
+        renew_deadline=leader_election_renew_deadline,
+        retry_period=leader_election_retry_period,
+    )
+    if not terms.duration > terms.renew_deadline > terms.retry_period:
+        raise click.UsageError(
+            "of the leader election's times the lease duration must be the longest, then the renew deadline, "
+            f"then the retry period; they are {terms.duration:g}, {terms.renew_deadline:g} and "
+            f"{terms.retry_period:g} seconds"
+        )
+    election = Election(name=leader_election_id, namespace=leader_election_namespace, terms=terms)
     options = Options(
         kubeconfig=kubeconfig,
         context=context,
-        namespace=namespace or None,
+        namespaces=_namespaces(namespaces),
         settings=Settings(cluster_domain=cluster_domain, gang_scheduler=gang_scheduler),
         workers=controller_threads,
+        election=election if leader_elect else None,
+        metrics_address=metrics_bind_address,
+        probe_address=health_probe_bind_address,
     )
     _run(serve(only(installed, kinds), options))
+
+
+def _namespaces(flags: tuple[str, ...]) -> tuple[str, ...]:
+    words = flags or (os.environ.get("KUBEFLOW_NAMESPACE", ""),)
+    return tuple(dict.fromkeys(name.strip() for word in words for name in word.split(",") if name.strip()))
 
 
 def _run(main: object) -> None:
@@ -90,15 +218,3 @@ def _run(main: object) -> None:
         asyncio.run(main)  # type: ignore[arg-type]  # a coroutine
     else:
         uvloop.run(main)  # type: ignore[arg-type]  # a coroutine
-
-
-def _log_to_stderr(*, verbose: bool) -> None:
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.DEBUG if verbose else logging.INFO,
-        format="%(asctime)s %(levelname)-7s %(message)s",
-        datefmt="%Y-%m-%dT%H:%M:%S%z",
-    )
-    # kopf tells of every event it hands on; we tell of what comes of it.
-    logging.getLogger("kopf").setLevel(logging.INFO if verbose else logging.WARNING)
-    logging.getLogger("aiohttp").setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""What users are told about children that came and went: one line each, or one per role when they are many."""
+"""What users are told about children that came and went, or would not: a line each, or one per role for many."""
 
 from __future__ import annotations
 
@@ -37,6 +37,37 @@ def of_children(done: Iterable[Action], job_name: str) -> Iterator[Event]:
             yield from (Event("Normal", reason, f"{what}: {name}") for name in names)
         else:
             yield Event("Normal", reason, f"{what}s: {names[0]} … {names[-1]} ({len(names)})")
+
+
+def of_failures(failed: Iterable[tuple[Action, str]]) -> Iterator[Event]:
+    """One Warning for each role whose children the cluster would not let us make or delete."""
+    first: dict[tuple[str, str], str] = {}
+    for action, error in failed:
+        first.setdefault(_failure(action), error)
+    for (reason, role), error in first.items():
+        if reason:
+            deleting = reason.startswith("FailedDelete")
+            sentence = labels.NOT_DELETED if deleting else labels.NOT_CREATED
+            yield Event("Warning", reason, sentence.format(error=error), story=role or "-")
+
+
+def _failure(action: Action) -> tuple[str, str]:
+    """The reason, empty if users are told by `Blocked` alone, and the role."""
+    match action:
+        case CreatePod(member):
+            return labels.FAILED_CREATE_POD, member.role
+        case CreateService(member):
+            return labels.FAILED_CREATE_SERVICE, member.role
+        case DeletePod(role, _, _):
+            return labels.FAILED_DELETE_POD, role
+        case DeleteService(role, _, _):
+            return labels.FAILED_DELETE_SERVICE, role
+        case CreatePodGroup() | PatchPodGroup():
+            return "", ""
+        case DeletePodGroup():
+            return labels.FAILED_DELETE_POD_GROUP, ""
+        case DeleteJob():
+            return labels.FAILED_DELETE_JOB, ""
 
 
 def _story(action: Action, job_name: str) -> tuple[Story, str] | None:

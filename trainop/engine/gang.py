@@ -7,14 +7,12 @@ runs the coscheduling plugin of scheduler-plugins, which holds back pods that ex
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
 from trainop import template
 from trainop.api.spec import SchedulingPolicy
-from trainop.api.status import JobStatus
 from trainop.engine import labels, quantity
 from trainop.model import (
     GVK,
@@ -84,14 +82,6 @@ def take_away(group: SeenPodGroup | None) -> Iterator[Action]:
     """Nobody waits for a place any more."""
     if group and not group.deleting:
         yield DeletePodGroup(group.name, group.uid)
-
-
-def waiting(settings: Settings, status: JobStatus, now: datetime) -> JobStatus:
-    """Since when the job waits for Volcano: written once per start, as every write is an event of its own."""
-    gang = scheduler(settings)
-    if gang is None or gang.gvk != VOLCANO or status.last_reconcile_time:
-        return status
-    return status.model_copy(update={"last_reconcile_time": now})
 
 
 def trouble(settings: Settings, world: World) -> Trouble | None:

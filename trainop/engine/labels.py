@@ -32,10 +32,16 @@ DELETED_JOB = "SuccessfulDeleteJob"
 TERMINATED = "JobTerminated"
 FAILED_CREATE_POD = "FailedCreatePod"
 FAILED_CREATE_SERVICE = "FailedCreateService"
+FAILED_DELETE_POD = "FailedDeletePod"
+FAILED_DELETE_SERVICE = "FailedDeleteService"
+FAILED_DELETE_POD_GROUP = "FailedDeletePodGroup"
+FAILED_DELETE_JOB = "FailedDeleteJob"
 EXITED = "ExitedWithCode"
 RESTART_POLICY_OVERWRITTEN = "SettedPodTemplateRestartPolicy"
 SCHEDULER_KEPT = "SettedPodTemplateSchedulerName"
 ENV_OVERWRITTEN = "OverwroteEnvironment"
+NO_REASON = "Error"
+"""Where the cluster complains of a pod and gives none."""
 
 # --- sentences that are the same for every framework; the others are in framework.Wording -------------------
 IS_CREATED = "{kind} {name} is created."
@@ -47,6 +53,11 @@ OVER_BACKOFF = "Job {name} has failed because it has reached the specified backo
 OVER_DEADLINE = "Job {name} has failed because it was active longer than specified deadline"
 IS_INVALID = "{kind} failed validation because {problems}"
 POD_EXITED = "Pod: {namespace}.{pod} exited with code {code}"
+CONTAINER_ENDED = "Error {pods} container {container} exitCode: {code} terminated message: {message}"
+CONTAINER_WAITS = "Error {pods} container {container} waiting message: {message}"
+POD_CONDITION = "Error {pods} condition message: {message}"
+NOT_CREATED = "Error creating: {error}"
+NOT_DELETED = "Error deleting: {error}"
 RESTART_POLICY_SENTENCE = (
     "Restart policy in pod template will be overwritten by restart policy in replica spec"
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -10,7 +10,18 @@ from msgspec.structs import replace
 
 from trainop.api.spec import RestartPolicy
 from trainop.api.status import ConditionType, JobStatus
-from trainop.engine import cleanup, conditions, deadline, gang, labels, pods, restart, roster, suspend
+from trainop.engine import (
+    cleanup,
+    complaints,
+    conditions,
+    deadline,
+    gang,
+    labels,
+    pods,
+    restart,
+    roster,
+    suspend,
+)
 from trainop.engine import status as counters
 from trainop.engine.roster import Place, Roster, State
 from trainop.engine.topology import topology
@@ -74,7 +85,11 @@ def _finished(scene: Scene) -> Plan | None:
     left = deadline.ttl_left(job, scene.world.now)
     if left == 0:
         return Plan(status=job.status, actions=(DeleteJob(),))
-    actions = (*cleanup.after_end(job, scene.roster), *gang.take_away(scene.world.pod_group))
+    actions = (
+        *cleanup.after_end(job, scene.roster),
+        *gang.take_away(scene.world.pod_group),
+        *_beside(scene),
+    )
     status = job.status if _left_behind(job.status) else counters.after_end(job.status, scene.roster)
     return Plan(status=status, actions=actions, wake_after=left)
 
@@ -118,10 +133,13 @@ def _resumed(scene: Scene) -> Plan | None:
 def _decided(scene: Scene) -> Plan | None:
     """Success of the deciding role first, then failure. Nothing is deleted before the verdict is stored."""
     framework, job = scene.framework, scene.job
+    told = _exits(scene, State.SUCCEEDED, State.FAILED)
     match framework.outcome(job, roster.tally(framework, job, scene.roster)):
         case Undecided():
             return None
         case Succeeded():
+            # That those who decide have ended with 0 is what the job's own event says.
+            told = _exits(scene, State.SUCCEEDED, State.FAILED, but=framework.deciding(job))
             message = labels.say(framework.wording.succeeded, framework, job)
             ended = _end(scene, _observed(scene), ConditionType.SUCCEEDED, "Succeeded", message)
         case Failed(role, count) if job.replicas[role].restart_policy is RestartPolicy.EXIT_CODE:
@@ -130,7 +148,7 @@ def _decided(scene: Scene) -> Plan | None:
         case Failed(role, count):
             message = labels.say(framework.wording.failed, framework, job, role=role, count=count)
             ended = _end(scene, _observed(scene), ConditionType.FAILED, "Failed", message)
-    return replace(ended, events=(*_exits(scene, State.SUCCEEDED, State.FAILED), *ended.events))
+    return replace(ended, events=(*told, *ended.events))
 
 
 def _out_of_limits(scene: Scene) -> Plan | None:
@@ -150,9 +168,11 @@ def _under_way(scene: Scene) -> Plan:
     counted = restart.count(_observed(scene), _tries(scene))
     news = counted.restart_count > scene.job.status.restart_count
     actions = list(gang.tend(scene.settings, scene.job, scene.world))
-    actions += [action for place in scene.roster.places for action in _tend(scene, place, hold_retries=news)]
+    for place in scene.roster.places:
+        actions += _tend(place, ready=scene.ready, hold_retries=news)
     actions += [action for place in reversed(scene.roster.surplus) for action in cleanup.delete(place)]
-    events = [*_warnings(scene, actions), *_exits(scene, State.SUCCEEDED)]
+    actions += _beside(scene)
+    events = [*_warnings(scene, actions), *complaints.told(scene.roster), *_exits(scene, State.SUCCEEDED)]
     if news:
         events += [*_exits(scene, State.RETRY), *_restarts(scene)]
     status = _running_or_restarting(scene, counted)
@@ -160,7 +180,7 @@ def _under_way(scene: Scene) -> Plan:
     gathering = any(isinstance(action, CreatePodGroup) for action in actions)
     left = deadline.active_left(scene.job, scene.job.status, scene.world.now)
     return Plan(
-        status=status if scene.ready else gang.waiting(scene.settings, status, scene.world.now),
+        status=status,
         actions=tuple(actions),
         events=tuple(events),
         trouble=gang.trouble(scene.settings, scene.world),
@@ -168,14 +188,20 @@ def _under_way(scene: Scene) -> Plan:
     )
 
 
-def _tend(scene: Scene, place: Place, *, hold_retries: bool) -> Iterator[Action]:
+def _beside(scene: Scene) -> Iterator[Action]:
+    """Companions wait for nobody and outlive the training. Last: what is wrong with one must not stop a member."""
+    for place in scene.roster.companions:
+        yield from _tend(place, ready=True, hold_retries=False)
+
+
+def _tend(place: Place, *, ready: bool, hold_retries: bool) -> Iterator[Action]:
     """What one member needs. A count that rises in this pass is acted on in the next."""
     pod = place.pod
     if pod and (place.state is State.LOST or (place.state is State.RETRY and not hold_retries)):
         yield DeletePod(place.member.role, pod.name, pod.uid)
-    elif place.state is State.MISSING and scene.ready:
+    elif place.state is State.MISSING and ready:
         yield CreatePod(place.member)
-    if place.service is None and scene.ready and place.state is not State.SUCCEEDED:
+    if place.service is None and ready and place.state is not State.SUCCEEDED:
         yield CreateService(place.member)
 
 
@@ -210,7 +236,7 @@ def _running_or_restarting(scene: Scene, status: JobStatus) -> JobStatus:
         return conditions.put(
             status, ConditionType.RESTARTING, labels.reason(framework, "Restarting"), message, now
         )
-    if any(status.replica_statuses[role].active for role in framework.deciding(job.replicas)):
+    if any(status.replica_statuses[role].active for role in framework.deciding(job)):
         message = labels.say(framework.wording.running, framework, job)
         return conditions.put(
             status, ConditionType.RUNNING, labels.reason(framework, "Running"), message, now
@@ -249,10 +275,10 @@ def _restarts(scene: Scene) -> Iterator[Event]:
         yield _news(scene, "Restarting", labels.IS_RESTARTING, "Warning", role=role)
 
 
-def _exits(scene: Scene, *states: State) -> Iterator[Event]:
+def _exits(scene: Scene, *states: State, but: Collection[str] = ()) -> Iterator[Event]:
     """One line for each pod that has ended since the last status was stored."""
     for place in scene.roster.places:
-        if place.pod is None or place.state not in states:
+        if place.pod is None or place.state not in states or place.member.role in but:
             continue
         code = restart.exit_code(scene.framework.container, place.pod)
         if place.state is State.SUCCEEDED:
@@ -267,5 +293,5 @@ def _exits(scene: Scene, *states: State) -> Iterator[Event]:
 def _warnings(scene: Scene, actions: list[Action]) -> Iterator[Event]:
     """What will not be used as it was written, once for each role of which a pod is made."""
     made = {action.member.role: action.member for action in actions if isinstance(action, CreatePod)}
-    for member in made.values():
+    for member in (made[role] for role in scene.job.replicas if role in made):
         yield from pods.warnings(scene.framework, scene.job, scene.topology, member, scene.settings)

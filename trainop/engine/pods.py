@@ -11,11 +11,9 @@ from typing import Any
 from trainop import template
 from trainop.api.spec import RestartPolicy
 from trainop.engine import gang, labels, topology
-from trainop.framework import Framework
+from trainop.framework import LONGEST_VARIABLE, Framework
 from trainop.model import DEFAULTS, Env, Event, Job, Member, Problem, Settings, Topology
 
-LONGEST_STRING = 128 * 1024
-"""What Linux takes for one argument or environment variable."""
 WORTH_MEASURING = 500
 """Members. With fewer, names of the greatest length do not add up to that."""
 
@@ -84,10 +82,12 @@ def oversize(framework: Framework[Any], job: Job[Any], members: Topology) -> Pro
     """An environment variable that grows with the job, and that no process could be started with."""
     if len(members) < WORTH_MEASURING:
         return None
-    for name, value in framework.bootstrap(job, members)(next(iter(members))).items():
-        size = len(f"{name}={value}") + 1
-        if size > LONGEST_STRING:
-            where, most = f"spec.{framework.replicas_field}", LONGEST_STRING
+    environment = framework.bootstrap(job, members)
+    last = [role[-1] for role in members.roles.values() if role]
+    sizes = {name: len(f"{name}={value}") + 1 for me in last for name, value in environment(me).items()}
+    for name, size in sizes.items():
+        if size > LONGEST_VARIABLE:
+            where, most = f"spec.{framework.replicas_field}", LONGEST_VARIABLE
             return Problem(where, f"{name} would have {size} bytes and may have {most}: use fewer replicas")
     return None
 

@@ -11,7 +11,7 @@ from enum import Enum
 
 from trainop.api.spec import RestartPolicy
 from trainop.api.status import JobStatus
-from trainop.model import SeenPod
+from trainop.model import SeenContainer, SeenPod
 
 PERMANENT = frozenset({128, 139})
 """Above 127, and still nobody's bad luck: an invalid exit argument and a segmentation fault."""
@@ -38,14 +38,17 @@ class Ending(Enum):
 
 
 def ending(policy: RestartPolicy, container: str, pod: SeenPod) -> Ending:
-    """How a pod that has ended did end. The framework's container decides, whatever the others returned."""
-    if pod.phase == "Succeeded":
+    """How a pod that has ended did end. The framework's container decides, whatever the others returned.
+
+    Exit code 0 is a success also in a pod that was evicted afterwards; not so where the container was told to
+    stop: many a training saves its state then, and ends with 0 long before its work is done.
+    """
+    own = _own(container, pod)
+    code = own.exit_code if own else None
+    if pod.phase == "Succeeded" or (own and code == 0 and not own.cut_off):
         return Ending.SUCCEEDED
     if pod.disrupted or pod.reason in CLUSTERS_DOING:
         return Ending.FAILED if policy is RestartPolicy.NEVER else Ending.LOST
-    code = exit_code(container, pod)
-    if code == 0:
-        return Ending.SUCCEEDED
     match policy:
         case RestartPolicy.NEVER:
             return Ending.FAILED
@@ -60,7 +63,12 @@ def retryable(code: int) -> bool:
 
 
 def exit_code(container: str, pod: SeenPod) -> int | None:
-    return next((c.exit_code for c in pod.containers if c.name == container), None)
+    own = _own(container, pod)
+    return own.exit_code if own else None
+
+
+def _own(container: str, pod: SeenPod) -> SeenContainer | None:
+    return next((c for c in pod.containers if c.name == container), None)
 
 
 def count(status: JobStatus, seen: Iterable[tuple[SeenPod, bool]]) -> JobStatus:

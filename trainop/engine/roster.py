@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainop.engine import indexes, restart, topology
+from trainop.engine import companions, indexes, restart, topology
 from trainop.engine.restart import Ending
 from trainop.framework import Framework
 from trainop.model import Job, Member, RoleTally, SeenPod, SeenService, Tally, Topology, World
@@ -45,7 +45,9 @@ class Place(Struct, frozen=True):
 class Roster(Struct, frozen=True):
     places: tuple[Place, ...]
     surplus: tuple[Place, ...]
-    """Members beyond the number of replicas, after a scale-down."""
+    """Members beyond the number of replicas, after a scale-down, and companions that are not wanted any more."""
+    companions: tuple[Place, ...]
+    """What the job wants beside its members."""
     states: Mapping[str, Mapping[State, list[int]]]
     """Who is in which state: the indexes, by role and state, of the members in `places`."""
 
@@ -69,7 +71,15 @@ def call(framework: Framework[Any], job: Job[Any], members: Topology, world: Wor
         state = _state(framework, job, member, pod, remembered=member.index in done[member.role])
         places.append(Place(member, state, pod, services.pop(member.name, None)))
         states[member.role].setdefault(state, []).append(member.index)
-    return Roster(tuple(places), tuple(_surplus(framework, job, pods, services)), states)
+    beside, unwanted = [], []
+    for member, wanted in companions.members(framework, job):
+        place = _beside(member, pods.pop(member.name, None), services.pop(member.name, None))
+        if wanted:
+            beside.append(place)
+        elif place.pod or place.service:
+            unwanted.append(place)
+    surplus = (*_surplus(framework, job, pods, services), *unwanted)
+    return Roster(tuple(places), surplus, tuple(beside), states)
 
 
 def succeeded(job: Job[Any], role: str) -> frozenset[int]:
@@ -88,7 +98,7 @@ def tally(framework: Framework[Any], job: Job[Any], roster: Roster) -> Tally:
         )
         for role, states in roster.states.items()
     }
-    return Tally(roles, framework.deciding(job.replicas))
+    return Tally(roles, framework.deciding(job))
 
 
 def _state(
@@ -104,6 +114,19 @@ def _state(
     if pod.ended:
         return BY_ENDING[restart.ending(job.replicas[member.role].restart_policy, framework.container, pod)]
     return State.ACTIVE if pod.phase == "Running" else State.WAITING
+
+
+def _beside(member: Member, pod: SeenPod | None, service: SeenService | None) -> Place:
+    """A companion is never done: one that has ended is replaced."""
+    if pod is None:
+        state = State.MISSING
+    elif pod.deleting:
+        state = State.GOING
+    elif pod.ended:
+        state = State.LOST
+    else:
+        state = State.ACTIVE if pod.phase == "Running" else State.WAITING
+    return Place(member, state, pod, service)
 
 
 def _surplus(

@@ -22,7 +22,7 @@ def suspended(framework: Framework[Any], job: Job[Any], status: JobStatus, now: 
 
 
 def take_away(roster: Roster, group: SeenPodGroup | None = None) -> Iterator[Action]:
-    for place in roster:
+    for place in (*roster, *roster.companions):
         yield from cleanup.delete(place)
     yield from gang.take_away(group)
 
@@ -34,4 +34,4 @@ def resumed(framework: Framework[Any], job: Job[Any], status: JobStatus, now: da
         status, ConditionType.SUSPENDED, labels.reason(framework, "Resumed"), message, now, true=False
     )
     fresh: dict[str, Any] = {"restart_count": 0, "restarts_counted": {}, "replica_statuses": {}}
-    return status.model_copy(update=fresh | {"start_time": now, "last_reconcile_time": None})
+    return status.model_copy(update=fresh | {"start_time": now})

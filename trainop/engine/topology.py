@@ -26,6 +26,6 @@ def child_name(job: Job[Any], role: str, index: int) -> str:
 
 def leads(framework: Framework[Any], job: Job[Any], member: Member) -> bool:
     """Whether this is a member whose logs stand for the job's."""
-    if member.role not in framework.deciding(job.replicas):
+    if member.role not in framework.deciding(job):
         return False
     return member.index == 0 or any(role.leads for role in framework.roles if role.name == member.role)

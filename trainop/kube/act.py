@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainop.engine import gang, pods, services
+from trainop.engine import companions, gang, pods, services
 from trainop.engine.topology import topology
-from trainop.errors import ApiError, Conflict, Exists, Gone, Refused
+from trainop.errors import Conflict, Exists, Gone, Refused, Temporary
 from trainop.framework import Bootstrap, Framework
 from trainop.kube import wire
-from trainop.kube.cache import Cache
+from trainop.kube.caches import Caches
 from trainop.kube.cluster import Cluster, resource
 from trainop.kube.port import PODS, SERVICES, Raw, Resource
 from trainop.model import (
@@ -35,7 +35,8 @@ from trainop.model import (
     Trouble,
 )
 
-MOST_AT_ONCE = 64
+MOST_AT_ONCE, MORE_AFTER_EACH = 64, 3
+"""Calls in flight, and how many more after each success."""
 
 
 class Outcome(Struct, frozen=True):
@@ -43,8 +44,11 @@ class Outcome(Struct, frozen=True):
     """What was really changed by us, in the order of the plan."""
     trouble: Trouble | None = None
     """What the cluster will not take, whoever asks and however often."""
-    error: ApiError | None = None
+    error: Temporary | None = None
     """What may well go better the next time."""
+    failed: tuple[tuple[Action, str], ...] = ()
+    """What the cluster refused, in its words. Users are not told of what may go better at once: a busy API server
+    is the operator's worry, and would be one event per try."""
 
 
 class _Foreign(Exception):
@@ -59,18 +63,23 @@ async def act(
         return Outcome()
     hands = _Hands(cluster, framework, job)
     changed, errors = await _with_slow_start(planned, hands.do)
-    trouble = next((found for action, error in errors if (found := _trouble(action, error))), None)
+    lasting = [(action, error, found) for action, error in errors if (found := _trouble(action, error))]
     passing = next(
-        (error for _, error in errors if isinstance(error, ApiError) and not _lasting(error)), None
+        (error for _, error in errors if isinstance(error, Temporary) and not _lasting(error)), None
     )
-    return Outcome(tuple(action for action in planned if action in changed), trouble, passing)
+    return Outcome(
+        tuple(action for action in planned if action in changed),
+        lasting[0][2] if lasting else None,
+        passing,
+        tuple((action, str(error) or found.message) for action, error, found in lasting),
+    )
 
 
 async def _confirmed(
     cluster: Cluster, framework: Framework[Any], job: Job[Any], actions: Iterable[Action]
 ) -> bool:
-    """Before something is made a second time: is the job still there? A watch may have missed its end, and a
-    pod made for a job that is gone would run until the garbage collector finds it."""
+    """Before something is made a second time: is the job still what the plan was made of? A watch may be late
+    or have missed its end, and a pod made for a job that is over or gone would run for nothing."""
     makes = CreatePod | CreateService | CreatePodGroup
     again = job.status.start_time and any(isinstance(action, makes) for action in actions)
     if not again:
@@ -80,7 +89,9 @@ async def _confirmed(
     except Gone:
         cluster.jobs.drop(job.key, job.uid)
         return False
-    return found.metadata.uid == job.uid and found.metadata.deletion_timestamp is None
+    if found.metadata.resource_version != job.resource_version:
+        raise Conflict(f"{job.key} has changed since it was looked at")
+    return True
 
 
 class _Hands:
@@ -92,13 +103,14 @@ class _Hands:
 
     async def do(self, action: Action) -> bool:
         """Whether this call changed anything."""
+        self._cluster.fence()
         cluster, framework, job = self._cluster, self._framework, self._job
         match action:
             case CreatePod(member):
-                body = pods.manifest(framework, job, member, self._env(member), cluster.settings)
+                body = self._pod(member)
                 return await self._create(PODS, cluster.pods, wire.Pod, body)
             case CreateService(member):
-                body = services.manifest(framework, job, member)
+                body = self._service(member)
                 return await self._create(SERVICES, cluster.services, wire.Service, body)
             case DeletePod(_, name, uid):
                 return await self._delete(PODS, cluster.pods, name, uid)
@@ -119,19 +131,30 @@ class _Hands:
             case DeleteJob():
                 return await self._delete(resource(framework), None, job.name, job.uid)
 
+    def _pod(self, member: Member) -> Raw:
+        if companion := self._framework.companion(member.role):
+            return companions.pod(self._framework, self._job, companion)
+        settings = self._cluster.settings
+        return pods.manifest(self._framework, self._job, member, self._env(member), settings)
+
+    def _service(self, member: Member) -> Raw:
+        if companion := self._framework.companion(member.role):
+            return companions.service(self._framework, self._job, companion)
+        return services.manifest(self._framework, self._job, member)
+
     def _env(self, member: Member) -> Any:
         if self._environment is None:
             members = topology(self._framework, self._job, self._cluster.settings.cluster_domain)
             self._environment = self._framework.bootstrap(self._job, members)
         return self._environment(member)
 
-    def _gang(self) -> tuple[gang.Scheduler, Cache[SeenPodGroup]]:
+    def _gang(self) -> tuple[gang.Scheduler, Caches[SeenPodGroup]]:
         scheduler, groups = gang.scheduler(self._cluster.settings), self._cluster.pod_groups
         if scheduler is None or groups is None:
             raise AssertionError("a plan without gang scheduling speaks of a PodGroup")
         return scheduler, groups
 
-    async def _create(self, what: Resource, cache: Cache[Any], shape: Any, body: Raw) -> bool:
+    async def _create(self, what: Resource, cache: Caches[Any], shape: Any, body: Raw) -> bool:
         namespace, made = self._job.namespace, True
         try:
             child = await self._cluster.api.create(what, namespace, body, shape)
@@ -144,7 +167,7 @@ class _Hands:
         cache.put(child)
         return made
 
-    async def _delete(self, what: Resource, cache: Cache[Any] | None, name: str, uid: str) -> bool:
+    async def _delete(self, what: Resource, cache: Caches[Any] | None, name: str, uid: str) -> bool:
         try:
             await self._cluster.api.delete(what, self._job.namespace, name, uid)
         except (Gone, Conflict):
@@ -160,9 +183,13 @@ class _Hands:
 async def _with_slow_start(
     actions: list[Action], do: Callable[[Action], Awaitable[bool]]
 ) -> tuple[set[Action], list[tuple[Action, Exception]]]:
-    """One call, and with each success one more at a time, up to a limit; none after the first error."""
+    """One call, then four at a time, sixteen, up to a limit; none after the first error.
+
+    The first answer tells most: a template that is refused once is refused for every member.
+    """
     waiting = list(reversed(actions))
     running: dict[asyncio.Future[bool], Action] = {}
+    finished: asyncio.Queue[asyncio.Future[bool]] = asyncio.Queue()
     changed: set[Action] = set()
     at_once = 1
     errors: list[tuple[Action, Exception]] = []
@@ -170,17 +197,19 @@ async def _with_slow_start(
         while running or (waiting and not errors):
             while waiting and len(running) < at_once and not errors:
                 action = waiting.pop()
-                running[asyncio.ensure_future(do(action))] = action
-            finished, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for call in finished:
-                action, error = running.pop(call), call.exception()
-                if error is None:
-                    at_once = min(at_once + 1, MOST_AT_ONCE)
-                    changed |= {action} if call.result() else set()
-                elif isinstance(error, ApiError | _Foreign):
-                    errors.append((action, error))
-                else:
-                    raise error
+                call: asyncio.Future[bool] = asyncio.ensure_future(do(action))
+                call.add_done_callback(finished.put_nowait)
+                running[call] = action
+            call = await finished.get()
+            action, error = running.pop(call), call.exception()
+            if error is None:
+                at_once = min(at_once + MORE_AFTER_EACH, MOST_AT_ONCE)
+                if call.result():
+                    changed.add(action)
+            elif isinstance(error, Temporary | _Foreign):
+                errors.append((action, error))
+            else:
+                raise error
     finally:
         for call in running:
             call.cancel()
@@ -192,7 +221,7 @@ def _lasting(error: Exception) -> bool:
 
 
 def _trouble(action: Action, error: Exception) -> Trouble | None:
-    what, refused = _name(action), "changed" if isinstance(action, PatchPodGroup) else "created"
+    what, refused = _name(action), _verb(action)
     match error:
         case _Foreign():
             message = f"{what} exists and is not this job's: delete or rename it, or rename the job"
@@ -205,6 +234,16 @@ def _trouble(action: Action, error: Exception) -> Trouble | None:
             return Trouble("InvalidTemplate", f"{what} cannot be {refused}: {error}")
         case _:
             return None
+
+
+def _verb(action: Action) -> str:
+    match action:
+        case CreatePod() | CreateService() | CreatePodGroup():
+            return "created"
+        case PatchPodGroup():
+            return "changed"
+        case DeletePod() | DeleteService() | DeletePodGroup() | DeleteJob():
+            return "deleted"
 
 
 def _name(action: Action) -> str:

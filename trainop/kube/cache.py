@@ -72,8 +72,10 @@ class Cache(Generic[V]):
         selector: str,
         namespace: str | None = None,
         wake: Callable[[Key], None],
+        failed: Callable[[str], None] = lambda plural: None,
     ) -> None:
-        self.resource = resource
+        self.resource, self._failed = resource, failed
+        self.where = f"{resource.plural} of {namespace}" if namespace else resource.plural
         self._api, self._shape = api, shape
         self._selector, self._namespace, self._wake = selector, namespace, wake
         self._held: dict[_Place, _Held[V]] = {}
@@ -87,6 +89,9 @@ class Cache(Generic[V]):
         """Why there is not, as the API server says it."""
         self.last_heard = float("-inf")
         """The loop's time of the last list or line."""
+
+    def __len__(self) -> int:
+        return len(self._held)
 
     def of(self, owner_uid: str, namespace: str | None = None) -> tuple[V, ...]:
         """What that owner controls, by name. Children live in the owner's namespace: who names it is not
@@ -132,12 +137,14 @@ class Cache(Generic[V]):
                 await self._watch()
             except Gone as error:
                 self._listed = False
+                self._failed(self.resource.plural)
                 level = logging.WARNING if self.refusal and failures == 0 else logging.DEBUG
-                log.log(level, "watching %s: %s; trying again", self.resource.plural, error)
+                log.log(level, "watching %s: %s; trying again", self.where, error)
             except ApiError as error:
                 pause = error.retry_after or 0.0
+                self._failed(self.resource.plural)
                 if failures == 0:
-                    log.warning("watching %s: %s; trying again", self.resource.plural, error)
+                    log.warning("watching %s: %s; trying again", self.where, error)
             lasted = loop.time() - started > _LONGEST_PAUSE
             failures = 0 if lasted or self._version > told else failures + 1
             await asyncio.sleep(max(pause, _pause(failures)))

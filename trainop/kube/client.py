@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from msgspec import Struct
 
 from trainop import __version__
-from trainop.errors import Gone, Unreachable, Usage
+from trainop.errors import ApiError, Gone, Unreachable, Usage
 from trainop.kube import answers
 from trainop.kube.credentials import Credentials
 from trainop.kube.port import Change, Listing, Resource
+from trainop.kube.pressure import Pressure
 
 T = TypeVar("T")
 
@@ -29,15 +30,37 @@ _MERGE_PATCH = "application/merge-patch+json"
 _METADATA = "application/json;as={};v=v1;g=meta.k8s.io,application/json"
 
 
+Answered = Callable[[str, str, int], None]
+"""Told of every answer: verb, plural of the kind, code (0: there was none)."""
+
+
+class _Request(NamedTuple):
+    verb: str
+    method: str
+    kind: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
 class Client:
     """Implements port.Api. To be used as an async context manager."""
 
     def __init__(
-        self, credentials: Credentials, *, patience: float = 30, silence: float = 90, page: int = 500
+        self,
+        credentials: Credentials,
+        *,
+        patience: float = 30,
+        silence: float = 90,
+        page: int = 500,
+        answered: Answered = lambda verb, kind, code: None,
     ) -> None:
         """`patience`: seconds for a call. `silence`: seconds without a word after which a watch ends, since a
         broken connection is silent, too. `page`: how many objects of a list to ask for at once."""
         self._credentials = credentials
+        self._answered = answered
+        self._pressure = Pressure()
         self._tls = credentials.tls()
         self._renewing = asyncio.Lock()
         self._renew_from = 0.0
@@ -60,10 +83,10 @@ class Client:
         await self._session.close()
 
     async def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> T:
-        return await self._one("GET", what.path(namespace, name), shape)
+        return await self._one(_Request("get", "GET", what.plural, what.path(namespace, name)), shape)
 
     async def create(self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[T]) -> T:
-        return await self._one("POST", what.path(namespace), shape, body)
+        return await self._one(_Request("create", "POST", what.plural, what.path(namespace)), shape, body)
 
     async def delete(self, what: Resource, namespace: str, name: str, uid: str) -> None:
         options = {
@@ -72,7 +95,8 @@ class Client:
             "preconditions": {"uid": uid},
             "propagationPolicy": "Background",
         }
-        await self._one("DELETE", what.path(namespace, name), msgspec.Raw, options)
+        request = _Request("delete", "DELETE", what.plural, what.path(namespace, name))
+        await self._one(request, msgspec.Raw, options)
 
     async def patch(
         self,
@@ -85,20 +109,19 @@ class Client:
         subresource: str = "",
     ) -> T:
         path = what.path(namespace, name, subresource)
-        return await self._one("PATCH", path, shape, patch, content=_MERGE_PATCH)
+        kind = f"{what.plural}/{subresource}" if subresource else what.plural
+        return await self._one(_Request("patch", "PATCH", kind, path), shape, patch, content=_MERGE_PATCH)
 
     async def list(
         self, what: Resource, shape: type[T], *, namespace: str | None = None, selector: str = ""
     ) -> Listing[T]:
-        path, codec = what.path(namespace), _codec(shape)
+        request, codec = _Request("list", "GET", what.plural, what.path(namespace)), _codec(shape)
         query = {"labelSelector": selector, "limit": str(self._page)}
         items: list[T] = []
         while True:
             try:
-                async with self._open(
-                    "GET", path, self._call, accept=codec.accept_list, query=query
-                ) as answer:
-                    page = _decoded(codec.page, await answer.read(), path)
+                async with self._open(request, self._call, accept=codec.accept_list, query=query) as answer:
+                    page = _decoded(codec.page, await answer.read(), request.path)
             except Gone:
                 if "continue" not in query:
                     raise
@@ -113,7 +136,7 @@ class Client:
     async def watch(
         self, what: Resource, shape: type[T], *, since: str, namespace: str | None = None, selector: str = ""
     ) -> AsyncGenerator[Change[T], None]:
-        path, codec = what.path(namespace), _codec(shape)
+        request, codec = _Request("watch", "GET", what.plural, what.path(namespace)), _codec(shape)
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -124,13 +147,13 @@ class Client:
         # A quiet kind has no bookmarks either: that the server has opened the stream is a sign of life, too.
         opened = msgspec.json.encode({"metadata": {"resourceVersion": since}})
         begun = b""
-        async with self._open("GET", path, self._stream, accept=codec.accept, query=query) as answer:
+        async with self._open(request, self._stream, accept=codec.accept, query=query) as answer:
             try:
                 yield Change("BOOKMARK", codec.one.decode(opened))
                 while chunk := await _heard(answer):
                     *lines, begun = (begun + chunk).split(b"\n")
                     for line in filter(None, lines):
-                        yield _change(codec, line, path)
+                        yield _change(codec, line, request.path)
             finally:
                 # Unless the server has ended it: nobody answers a goodbye in the middle of a stream.
                 if answer.connection and answer.connection.transport:
@@ -139,15 +162,14 @@ class Client:
     async def served(self, group: str, version: str) -> frozenset[str]:
         """The plurals of the kinds that are installed."""
         try:
-            found = await self._one("GET", f"/apis/{group}/{version}", _Discovery)
+            found = await self._one(_Request("get", "GET", "", f"/apis/{group}/{version}"), _Discovery)
         except Gone:
             return frozenset()
         return frozenset(resource.name for resource in found.resources)
 
     async def _one(
         self,
-        method: str,
-        path: str,
+        request: _Request,
         shape: type[T],
         body: Mapping[str, Any] | None = None,
         *,
@@ -155,16 +177,25 @@ class Client:
     ) -> T:
         codec = _codec(shape)
         data = None if body is None else msgspec.json.encode(body)
-        async with self._open(
-            method, path, self._call, accept=codec.accept, content=content, data=data
-        ) as answer:
-            return _decoded(codec.one, await answer.read(), path)
+        async with self._pressure.slot():
+            sent, code = asyncio.get_running_loop().time(), 0
+            try:
+                async with self._open(
+                    request, self._call, accept=codec.accept, content=content, data=data
+                ) as answer:
+                    found = _decoded(codec.one, await answer.read(), request.path)
+                    code = answer.status
+                    return found
+            except ApiError as error:
+                code = error.code
+                raise
+            finally:
+                self._pressure.answered(code, sent)
 
     @asynccontextmanager
     async def _open(
         self,
-        method: str,
-        path: str,
+        request: _Request,
         timeout: ClientTimeout,  # noqa: ASYNC109 - aiohttp's own, which tells silence from slowness
         *,
         accept: str,
@@ -172,14 +203,13 @@ class Client:
         data: bytes | None = None,
         query: Mapping[str, str] | None = None,
     ) -> AsyncIterator[ClientResponse]:
-        request = f"{method} {path}"
         headers = {"Accept": accept, "Content-Type": content}
         try:
             who = await self._identity()
             for last_try in (False, True):
                 async with self._session.request(
-                    method,
-                    who.server + path,
+                    request.method,
+                    who.server + request.path,
                     params=query,
                     data=data,
                     headers=headers | who.headers(),
@@ -187,18 +217,21 @@ class Client:
                     server_hostname=who.tls_server_name,
                     allow_redirects=False,
                 ) as answer:
+                    self._answered(request.verb, request.kind, answer.status)
                     if answer.status == 401 and not last_try:
                         answer.close()  # a connection is known by the certificate it was opened with
                         who = await self._identity(refused=who)
                         continue
                     if answer.status >= 300:
                         retry_after = answer.headers.get("Retry-After", "")
-                        raise answers.failure(request, answer.status, await answer.read(), retry_after)
+                        raise answers.failure(str(request), answer.status, await answer.read(), retry_after)
                     yield answer
                     return
         except TimeoutError as error:
+            self._answered(request.verb, request.kind, 0)
             raise Unreachable(f"the API server did not answer in time ({request})") from error
         except (ClientError, OSError) as error:
+            self._answered(request.verb, request.kind, 0)
             raise Unreachable(f"the API server cannot be reached ({request}): {error}") from error
 
     async def _identity(self, refused: Credentials | None = None) -> Credentials:

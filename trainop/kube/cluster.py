@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
+from trainop.api.status import JobStatus
 from trainop.engine.gang import Scheduler
 from trainop.framework import Framework
-from trainop.kube.cache import Cache
+from trainop.kube.caches import Caches
 from trainop.kube.jobs import Jobs
 from trainop.kube.port import Api, Resource
 from trainop.kube.recorder import Recorder
@@ -21,17 +22,41 @@ def wall_clock() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
+class Listener(Protocol):
+    """Hears what was really done, once each: for logs and metrics."""
+
+    def stored(self, framework: Framework[Any], job: Job[Any], status: JobStatus) -> None:
+        """The job, which had its old status, has this one now."""
+
+    def deleted(self, framework: Framework[Any], job: Job[Any]) -> None:
+        """We have deleted it: its time to live was over."""
+
+
+class _Silence:
+    """Nobody listens."""
+
+    def stored(self, framework: Framework[Any], job: Job[Any], status: JobStatus) -> None: ...
+
+    def deleted(self, framework: Framework[Any], job: Job[Any]) -> None: ...
+
+
+SILENCE = _Silence()
+
+
 @dataclass(frozen=True)
 class Cluster:
     api: Api
     jobs: Jobs
-    pods: Cache[SeenPod]
-    services: Cache[SeenService]
+    pods: Caches[SeenPod]
+    services: Caches[SeenService]
     recorder: Recorder
-    pod_groups: Cache[SeenPodGroup] | None = None
+    pod_groups: Caches[SeenPodGroup] | None = None
     """None: no gang scheduling."""
     settings: Settings = DEFAULTS
     clock: Callable[[], datetime] = wall_clock
+    listener: Listener = SILENCE
+    fence: Callable[[], None] = lambda: None
+    """Called before each write on behalf of a job; raises Deposed when another operator may be leading."""
 
 
 def resource(framework: Framework[Any]) -> Resource:
@@ -50,6 +75,6 @@ def observe(cluster: Cluster, job: Job[Any]) -> World:
         pods=cluster.pods.of(job.uid, job.namespace),
         services=cluster.services.of(job.uid, job.namespace),
         pod_group=next((group for group in ours if group.name == job.name), None),
-        no_pod_groups=groups.refusal if groups is not None else "",
+        no_pod_groups=groups.refusal(job.namespace) if groups is not None else "",
         now=cluster.clock(),
     )

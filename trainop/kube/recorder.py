@@ -6,34 +6,60 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from trainop.api.base import rfc3339
 from trainop.errors import ApiError, Exists
 from trainop.framework import Framework
+from trainop.kube import wire
 from trainop.kube.port import EVENTS, Api, Raw
 from trainop.model import Event, Job
 
 MOST_WAITING = 10_000
 LONGEST = 1_024
+QUIET = timedelta(minutes=10)
+"""How long a story is not told again."""
+MOST_REMEMBERED = 10_000
+"""Stories. One that is forgotten is told once more than needed, and counted."""
 log = logging.getLogger(__name__)
 
 
 class Recorder:
-    def __init__(self, api: Api, clock: Callable[[], datetime], room: int = MOST_WAITING) -> None:
-        self._api, self._clock = api, clock
+    def __init__(
+        self,
+        api: Api,
+        clock: Callable[[], datetime],
+        room: int = MOST_WAITING,
+        dropped: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`dropped` is called for each event that finds no room."""
+        self._api, self._clock, self._dropped = api, clock, dropped
         self._waiting: asyncio.Queue[tuple[str, Raw]] = asyncio.Queue(room)
+        self._told: dict[str, datetime] = {}
+        """When each story was told last; the one that was asked for last stands last."""
 
     def tell(self, framework: Framework[Any], job: Job[Any], events: Iterable[Event]) -> None:
         """Never waits and never fails: a job does not depend on who hears of it."""
         for event in events:
+            name = _name(job, event)
+            if event.story and not self._is_news(name):
+                continue
             try:
-                self._waiting.put_nowait((job.namespace, self._body(framework, job, event)))
+                self._waiting.put_nowait((job.namespace, self._body(framework, job, event, name)))
             except asyncio.QueueFull:
+                self._dropped()
                 log.warning(
                     "events are told faster than the API server takes them; dropped one of %s", job.key
                 )
+
+    def _is_news(self, name: str) -> bool:
+        now, told = self._clock(), self._told.pop(name, None)
+        news = told is None or now - told >= QUIET
+        self._told[name] = told if told is not None and not news else now
+        if len(self._told) > MOST_REMEMBERED:
+            del self._told[next(iter(self._told))]
+        return news
 
     async def run(self) -> None:
         while True:
@@ -52,22 +78,21 @@ class Recorder:
         """The name says what happened to whom, so the same event again is found and counted, also by another
         process that does not remember the first."""
         try:
-            await self._api.create(EVENTS, namespace, body, dict)
+            await self._api.create(EVENTS, namespace, body, wire.Service)
         except Exists:
             name = body["metadata"]["name"]
-            known = await self._api.get(EVENTS, namespace, name, dict)
-            again = {"count": int(known.get("count") or 1) + 1, "lastTimestamp": body["lastTimestamp"]}
-            await self._api.patch(EVENTS, namespace, name, again, dict)
+            again = {field: body[field] for field in ("message", "lastTimestamp")}
+            # The answer to a patch tells the count; to get events would be one more right to ask for.
+            known = await self._api.patch(EVENTS, namespace, name, again, dict)
+            count = int(known.get("count") or 1) + 1
+            await self._api.patch(EVENTS, namespace, name, {"count": count}, dict)
 
-    def _body(self, framework: Framework[Any], job: Job[Any], event: Event) -> Raw:
-        now, message = rfc3339(self._clock()), _printable(event.message)
-        digest = hashlib.blake2b(
-            "\n".join((job.uid, event.type, event.reason, message)).encode(), digest_size=8
-        ).hexdigest()
+    def _body(self, framework: Framework[Any], job: Job[Any], event: Event, name: str) -> Raw:
+        now = rfc3339(self._clock())
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{job.name}.{digest}", "namespace": job.namespace},
+            "metadata": {"name": name, "namespace": job.namespace},
             "involvedObject": {
                 "apiVersion": framework.gvk.api_version,
                 "kind": framework.kind,
@@ -77,8 +102,8 @@ class Recorder:
                 "resourceVersion": job.resource_version,
             },
             "type": event.type,
-            "reason": event.reason,
-            "message": message,
+            "reason": _printable(event.reason),
+            "message": _printable(event.message),
             "source": {"component": framework.controller},
             "reportingComponent": framework.controller,
             "reportingInstance": framework.controller,
@@ -86,6 +111,12 @@ class Recorder:
             "lastTimestamp": now,
             "count": 1,
         }
+
+
+def _name(job: Job[Any], event: Event) -> str:
+    """The same for what is the same event, or the same story in other words."""
+    what = "\n".join((job.uid, event.type, event.reason, event.story or _printable(event.message)))
+    return f"{job.name}.{hashlib.blake2b(what.encode(), digest_size=8).hexdigest()}"
 
 
 def _printable(message: str) -> str:

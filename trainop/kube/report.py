@@ -1,43 +1,70 @@
-"""Telling users what happened: one write of the status for a pass, then the events."""
+"""Telling users what happened: at most one write of the status for a pass, then the events.
+
+Conditions are written at once. Counters alone may wait a moment: ten pods that start together are one write.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+from trainop.api.base import rfc3339
 from trainop.engine import blocked, events
-from trainop.errors import Gone, Stuck
+from trainop.errors import Gone, Refused, Stuck, Unreachable
 from trainop.framework import Framework
 from trainop.kube.act import Outcome
 from trainop.kube.cluster import Cluster, resource
-from trainop.model import Job, Plan
+from trainop.kube.jobs import Story
+from trainop.model import DeleteJob, Job, Plan
+
+COUNTERS = {"replicaStatuses", "progress", "lastReconcileTime"}
+COUNTERS_MAY_WAIT = 0.25
+"""Seconds."""
 
 
 async def report(
     cluster: Cluster, framework: Framework[Any], job: Job[Any], plan: Plan, outcome: Outcome
-) -> bool:
-    """Whether the status was written. Raises what should make the job be tried again.
+) -> float | None:
+    """Seconds until the job is to be looked at again. Raises what should make it be tried again.
 
     Events about children are told whatever becomes of the status: they have happened. The others only once the
     status that they speak of is stored, so that a pass which is dropped has told nothing.
     """
+    _catch_up(cluster, framework, job)
     cluster.recorder.tell(framework, job, events.of_children(outcome.done, job.name))
+    cluster.recorder.tell(framework, job, events.of_failures(outcome.failed))
+    if any(isinstance(action, DeleteJob) for action in outcome.done):
+        cluster.listener.deleted(framework, job)
     trouble = plan.trouble or outcome.trouble
-    status = blocked.told(plan.status, trouble, cluster.clock())
-    written = await _write(cluster, framework, job, difference(job.status.wire(), status.wire()))
-    cluster.recorder.tell(framework, job, (*plan.events, *blocked.warning(job.status, status)))
+    now = cluster.clock()
+    status = blocked.told(plan.status, trouble, now)
+    patch = difference(job.status.wire(), status.wire()) if status != job.status else {}
+    if patch:
+        # With a write that is made anyway: one for its own sake would wake the job again, and so on.
+        status = status.model_copy(update={"last_reconcile_time": now})
+        patch["lastReconcileTime"] = rfc3339(now)
+    if patch and not (outcome.done or outcome.error or trouble) and patch.keys() <= COUNTERS:
+        wait = cluster.jobs.put_off(job.key, COUNTERS_MAY_WAIT)
+        if wait > 0:
+            return wait if plan.wake_after is None else min(wait, plan.wake_after)
+    cluster.jobs.put_off_no_longer(job.key)
+    story = Story(job, status, (*plan.events, *blocked.warning(job.status, status)))
+    written = await _write(cluster, framework, story, patch)
+    _tell(cluster, framework, story, written=written)
     if outcome.error:
         raise outcome.error
     if trouble:
         raise Stuck(trouble.message)
-    return written
+    return 0.0 if written else plan.wake_after
 
 
-async def _write(
-    cluster: Cluster, framework: Framework[Any], job: Job[Any], patch: Mapping[str, Any]
-) -> bool:
+async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patch: Mapping[str, Any]) -> bool:
+    job = story.job
     if not patch:
         return False
+    cluster.fence()
     body = {"metadata": {"resourceVersion": job.resource_version}, "status": patch}
     try:
         stored = await cluster.api.patch(
@@ -46,8 +73,31 @@ async def _write(
     except Gone:
         cluster.jobs.drop(job.key, job.uid)
         return False
+    except Unreachable:
+        cluster.jobs.unsure[job.key] = story
+        raise
+    except Refused as error:
+        if error.code == 422:
+            # Before 1.33 Kubernetes takes no status of a job that breaks a rule, however old the job is: then the
+            # events alone have to say so. As stories, because the next tries would tell them again.
+            untold = [replace(event, story=event.story or event.message) for event in story.events]
+            cluster.recorder.tell(framework, job, untold)
+        raise
     cluster.jobs.put(job.key, stored)
     return True
+
+
+def _catch_up(cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> None:
+    """A write to which no answer came may have been taken: then what it says has not been told yet."""
+    story = cluster.jobs.unsure.pop(job.key, None)
+    if story is not None and story.job.uid == job.uid and story.status == job.status:
+        _tell(cluster, framework, story, written=True)
+
+
+def _tell(cluster: Cluster, framework: Framework[Any], story: Story, *, written: bool) -> None:
+    cluster.recorder.tell(framework, story.job, story.events)
+    if written:
+        cluster.listener.stored(framework, story.job, story.status)
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

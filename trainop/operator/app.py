@@ -1,60 +1,151 @@
-"""The process as kopf runs it: signals, credentials and the watch on jobs are kopf's, the rest is the controller's."""
+"""The process: what it is told at the start, put together and kept until a signal ends it."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
+import gc
 import logging
-from collections.abc import Mapping
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-
-import kopf
 
 from trainop.errors import Usage
 from trainop.framework import Framework
 from trainop.kube.client import Client
 from trainop.kube.credentials import Credentials, load
 from trainop.model import DEFAULTS, GVK, Settings
+from trainop.operator import jobwatch, probes
 from trainop.operator.controller import Controller
+from trainop.operator.health import Hearing, Pulse, complaints
+from trainop.operator.lease import USUAL, Lease, Terms
+from trainop.operator.metrics import Metrics
+from trainop.operator.signals import Signals
 
-WATCH_SECONDS = 300
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Election:
+    name: str = "trainop"
+    """Of the Lease."""
+    namespace: str = ""
+    """Empty: the one this process belongs to."""
+    terms: Terms = USUAL
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     kubeconfig: str | None = None
     context: str | None = None
-    namespace: str | None = None
-    """The only namespace to look at; None: all of them."""
+    namespaces: tuple[str, ...] = ()
+    """The only ones to look at; none: all of them."""
     settings: Settings = DEFAULTS
     workers: int = 16
+    election: Election | None = None
+    """None: no other operator is there."""
+    metrics_address: str = ""
+    """Empty: nobody may ask."""
+    probe_address: str = ""
+    silence: float = 90.0
+    """Seconds without a word after which a stream is opened anew: a connection that is only half there is silent,
+    too."""
 
 
 async def serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> None:
-    """Until SIGTERM or SIGINT."""
-    login = load(options.kubeconfig, options.context)
-    async with Client(login) as api:
+    """Until SIGTERM or SIGINT, also while it is still waiting for an API server; a second one does not wait."""
+    signals = Signals()
+    await signals.end(_serve(frameworks, options, signals))
+
+
+async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options, signals: Signals) -> None:
+    login, metrics = load(options.kubeconfig, options.context), Metrics()
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(
+            Client(login, silence=options.silence, answered=metrics.requested)
+        )
+        lease = None
+        if options.election:
+            # A way of its own to the API server: a flood of pods must not keep the lease from being renewed.
+            quick = options.election.terms.renew_deadline / 2
+            way = await stack.enter_async_context(Client(login, patience=quick, answered=metrics.requested))
+            lease = _lease(way, login, options.election)
         served = await _served(api, frameworks)
         controller = Controller(
             api,
             served,
-            namespace=options.namespace,
+            namespaces=options.namespaces,
             settings=options.settings,
             workers=options.workers,
+            metrics=metrics,
+            lease=lease,
         )
-        # Our tasks are started before kopf, which ends whatever was started after it.
-        async with controller.running():
-            where = f"namespace {options.namespace}" if options.namespace else "all namespaces"
-            log.info("serving %s in %s", ", ".join(sorted(gvk.kind for gvk in served)), where)
-            await kopf.operator(
-                registry=_registry(controller, served, login),
-                settings=_settings(),
-                standalone=True,
-                clusterwide=options.namespace is None,
-                namespaces=[options.namespace] if options.namespace else [],
-            )
+        hearing = Hearing()
+        await stack.enter_async_context(_answering(controller, hearing, lease, options))
+        await stack.enter_async_context(controller.running())
+        _freeze()
+        where = "namespace " + ", ".join(options.namespaces) if options.namespaces else "all namespaces"
+        log.info("serving %s in %s", ", ".join(sorted(gvk.kind for gvk in served)), where)
+        await jobwatch.watch(
+            controller,
+            served,
+            login,
+            options.namespaces,
+            silence=options.silence,
+            hearing=hearing,
+            signals=signals,
+        )
+
+
+def _lease(api: Client, login: Credentials, election: Election) -> Lease:
+    pod = os.environ.get("POD_NAME") or os.environ.get("MY_POD_NAME") or socket.gethostname()
+    namespace = (
+        election.namespace
+        or os.environ.get("POD_NAMESPACE")
+        or os.environ.get("MY_POD_NAMESPACE")
+        or login.default_namespace
+    )
+    # A pod that was restarted is another process: what it wrote before, it does not remember.
+    return Lease(api, namespace, election.name, f"{pod}_{secrets.token_hex(4)}", election.terms)
+
+
+@asynccontextmanager
+async def _answering(
+    controller: Controller, hearing: Hearing, lease: Lease | None, options: Options
+) -> AsyncIterator[None]:
+    """Probes and metrics, from before the caches are filled until the end."""
+    pulse = Pulse()
+
+    def page() -> bytes:
+        controller.measure()
+        return controller.metrics.page()
+
+    routes = {
+        options.probe_address: probes.health(
+            lambda: complaints(controller, pulse, hearing, lease), controller.unfilled
+        )
+    }
+    routes.setdefault(options.metrics_address, []).extend(probes.metrics(page))
+    async with AsyncExitStack() as stack:
+        for address, paths in routes.items():
+            if address:
+                told = await stack.enter_async_context(probes.listening(address, paths))
+                log.info("listening on %s for %s", told, ", ".join(route.path for route in paths))
+        beat = asyncio.create_task(pulse.run())
+        try:
+            yield
+        finally:
+            beat.cancel()
+
+
+def _freeze() -> None:
+    """What is there after the start stays: the collector need not look at it again, and seldom at the rest."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 async def _served(api: Client, frameworks: Mapping[GVK, Framework[Any]]) -> dict[GVK, Framework[Any]]:
@@ -70,53 +161,3 @@ async def _served(api: Client, frameworks: Mapping[GVK, Framework[Any]]) -> dict
             "none of the job kinds is installed; install them first: trainop crds | kubectl apply -f -"
         )
     return served
-
-
-def _registry(
-    controller: Controller, frameworks: Mapping[GVK, Framework[Any]], login: Credentials
-) -> kopf.OperatorRegistry:
-    """Only event handlers: they write nothing to users' jobs, neither finalizers nor annotations."""
-    registry = kopf.OperatorRegistry()
-
-    known: list[Credentials] = []
-
-    @kopf.on.login(registry=registry)
-    async def _log_in(**_: Any) -> kopf.ConnectionInfo:
-        """The first time what we have; after that kopf asks because the server has refused it."""
-        known.append(await asyncio.to_thread(login.renewed) if known else login)
-        return _for_kopf(known[-1])
-
-    for framework in frameworks.values():
-
-        @kopf.on.event(
-            framework.group, framework.version, framework.plural, registry=registry, id=framework.name
-        )
-        async def _job_seen(event: Any, framework: Framework[Any] = framework, **_: Any) -> None:
-            controller.job_seen(framework, _slim(event["object"]), deleted=event["type"] == "DELETED")
-
-    return registry
-
-
-def _for_kopf(login: Credentials) -> kopf.ConnectionInfo:
-    """What kopf wants to know has the same names there."""
-    wanted = {field.name for field in dataclasses.fields(kopf.ConnectionInfo)}
-    known = {field.name for field in dataclasses.fields(login)}
-    return kopf.ConnectionInfo(**{name: getattr(login, name) for name in wanted & known})
-
-
-def _slim(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what nobody looks at and what makes up half of a stored job."""
-    metadata = {key: value for key, value in raw["metadata"].items() if key != "managedFields"}
-    return {**raw, "metadata": metadata}
-
-
-def _settings() -> kopf.OperatorSettings:
-    settings = kopf.OperatorSettings()
-    settings.posting.enabled = False
-    settings.scanning.disabled = True
-    settings.watching.server_timeout = WATCH_SECONDS
-    settings.watching.client_timeout = WATCH_SECONDS + 60
-    settings.watching.connect_timeout = 30
-    settings.watching.chunk_size = 500
-    settings.networking.request_timeout = 60
-    return settings

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from trainop.engine import gang, labels
-from trainop.errors import ApiError, Temporary
+from trainop.errors import ApiError, Deposed, Temporary
 from trainop.framework import Framework
 from trainop.kube import wire
 from trainop.kube.cache import Cache
-from trainop.kube.cluster import Cluster, pod_groups, wall_clock
+from trainop.kube.caches import Caches
+from trainop.kube.cluster import Cluster, pod_groups, resource, wall_clock
 from trainop.kube.jobs import Jobs
 from trainop.kube.port import PODS, SERVICES, Api
 from trainop.kube.recorder import Recorder
-from trainop.model import DEFAULTS, GVK, Key, SeenPodGroup, Settings
+from trainop.model import DEFAULTS, GVK, Key, SeenPod, SeenPodGroup, SeenService, Settings
+from trainop.operator.lease import Lease
+from trainop.operator.metrics import Metrics
 from trainop.operator.queue import WorkQueue
+from trainop.operator.transitions import Transitions
 from trainop.reconcile import reconcile
 
+BETWEEN_STOCKTAKINGS = 300.0
+"""Seconds."""
+AFTER_DEPOSED = 0.2
+"""Seconds."""
+LAST_WORDS = 1.0
+"""Seconds for the passes under way, and again for the events, when the process is to end."""
 log = logging.getLogger(__name__)
 
 
@@ -30,27 +42,42 @@ class Controller:
         api: Api,
         frameworks: Mapping[GVK, Framework[Any]],
         *,
-        namespace: str | None = None,
+        namespaces: Collection[str] = (),
         settings: Settings = DEFAULTS,
         workers: int = 16,
+        metrics: Metrics | None = None,
+        lease: Lease | None = None,
     ) -> None:
-        self._frameworks, self._workers = frameworks, workers
-        self.queue = WorkQueue()
+        """No namespaces: all of them. No lease: this process leads, and no other must be there."""
+        self._api, self._frameworks, self._workers = api, frameworks, workers
+        self._namespaces: Collection[str | None] = namespaces or (None,)
+        self.metrics, self._lease = metrics or Metrics(), lease
+        self.queue = WorkQueue(share=max(1, workers // 2))
         self.jobs = Jobs()
+        self.complete = asyncio.Event()
+        """Every job that was there at the start has been heard of."""
+        self._leading = asyncio.Event()
+        if lease:
+            lease.tell = self._lead
         ours = f"{labels.OPERATOR_NAME} in ({','.join(sorted(f.controller for f in frameworks.values()))})"
-        self._pods = Cache(api, PODS, wire.Pod, selector=ours, namespace=namespace, wake=self._wake)
-        self._services = Cache(
-            api, SERVICES, wire.Service, selector=ours, namespace=namespace, wake=self._wake
-        )
-        self._pod_groups: Cache[SeenPodGroup] | None = None
+        failed = self.metrics.watch_failed
+        cached = partial(Caches, api, namespaces=namespaces, wake=self._wake, failed=failed)
+        pods: Caches[SeenPod] = cached(PODS, wire.Pod, selector=ours)
+        services: Caches[SeenService] = cached(SERVICES, wire.Service, selector=ours)
+        groups: Caches[SeenPodGroup] | None = None
         if scheduler := gang.scheduler(settings):
             # They carry no labels, so all of them are watched.
-            self._pod_groups = Cache(
-                api, pod_groups(scheduler), wire.PodGroup, selector="", namespace=namespace, wake=self._wake
-            )
-        self._recorder = Recorder(api, wall_clock)
+            groups = cached(pod_groups(scheduler), wire.PodGroup, selector="")
         self._cluster = Cluster(
-            api, self.jobs, self._pods, self._services, self._recorder, self._pod_groups, settings
+            api,
+            self.jobs,
+            pods,
+            services,
+            Recorder(api, wall_clock, dropped=self.metrics.events_dropped.inc),
+            groups,
+            settings,
+            listener=Transitions(self.metrics),
+            fence=lease.check if lease else lambda: None,
         )
 
     def job_seen(self, framework: Framework[Any], raw: Mapping[str, Any], *, deleted: bool = False) -> None:
@@ -65,21 +92,71 @@ class Controller:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Caches filled, workers at work; until the block is left, when the events on the way are still told."""
+        """Caches filled, workers at work. When the block is left, what is under way is finished, and the lease
+        given back."""
+        cluster = self._cluster
         async with asyncio.TaskGroup() as group:
-            parts = (self._pods, self._services, self._recorder, self._pod_groups)
+            parts = (cluster.pods, cluster.services, cluster.pod_groups, cluster.recorder, self._lease)
             background = [group.create_task(part.run()) for part in parts if part is not None]
-            await self._pods.synced.wait()
-            await self._services.synced.wait()
-            if self._pod_groups is not None:
-                await self._pod_groups.answered.wait()
-            background += [group.create_task(self._work()) for _ in range(self._workers)]
             try:
+                await self._filled()
+                background.append(group.create_task(self._take_stock()))
+                background += [group.create_task(self._work()) for _ in range(self._workers)]
+                if not self._lease:
+                    self._lead(True)
                 yield
             finally:
-                await _at_most(2.0, self._recorder.drained())
+                self._leading.clear()
+                await _at_most(LAST_WORDS, self.queue.rest(), "some passes were cut short")
+                if self._lease:
+                    await self._lease.release()
+                await _at_most(LAST_WORDS, cluster.recorder.drained(), "some events could not be told")
                 for task in background:
                     task.cancel()
+
+    async def _filled(self) -> None:
+        for cache in (*self._cluster.pods, *self._cluster.services):
+            await cache.synced.wait()
+        for cache in self._cluster.pod_groups or ():
+            await cache.answered.wait()
+
+    def caches(self) -> Iterator[Cache[Any]]:
+        for kind in (self._cluster.pods, self._cluster.services, self._cluster.pod_groups):
+            yield from kind or ()
+
+    def measure(self) -> None:
+        """Write down what is known only when someone asks."""
+        metrics, now = self.metrics, asyncio.get_running_loop().time()
+        metrics.queue_depth.set(len(self.queue))
+        metrics.queue_oldest.set(self.queue.oldest)
+        metrics.cache_objects.labels("jobs").set(len(self.jobs))
+        for kind in (self._cluster.pods, self._cluster.services, self._cluster.pod_groups):
+            if kind is not None:
+                plural = kind.resource.plural
+                metrics.cache_objects.labels(plural).set(sum(map(len, kind)))
+                metrics.cache_age.labels(plural).set(max(now - cache.last_heard for cache in kind))
+
+    def unfilled(self) -> Iterator[str]:
+        """What is not known yet, or any more, a sentence each."""
+        for cache in (*self._cluster.pods, *self._cluster.services):
+            if not cache.synced.is_set():
+                yield f"{cache.where} have not been listed yet{cache.refusal and ': ' + cache.refusal}"
+        if not self.complete.is_set():
+            yield "not all jobs have been heard of yet"
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is left to do or to write, but for wake-ups that the clock will bring."""
+        return self.queue.idle and not self.queue.failing and self.jobs.settled
+
+    def _lead(self, leading: bool) -> None:
+        self.metrics.leader.set(leading)
+        if not leading:
+            self._leading.clear()
+            return
+        for key in self.jobs:
+            self.queue.add(key)
+        self._leading.set()
 
     def _wake(self, key: Key) -> None:
         if key.gvk in self._frameworks:
@@ -87,16 +164,26 @@ class Controller:
 
     async def _work(self) -> None:
         while True:
+            await self._leading.wait()
             key = await self.queue.get()
             try:
-                await self._one_pass(key)
+                if self._leading.is_set():
+                    await self._one_pass(key)
+                else:
+                    self.queue.add(key)
             finally:
                 self.queue.done(key)
 
     async def _one_pass(self, key: Key) -> None:
+        started, result = time.monotonic(), "error"
         try:
             wake_after = await reconcile(key, self._frameworks[key.gvk], self._cluster)
+        except Deposed:
+            # Not at once: the lease needs the loop to find out who leads.
+            result = "deposed"
+            self.queue.add_after(key, AFTER_DEPOSED)
         except Temporary as error:
+            result = "retry"
             patience = error.retry_after if isinstance(error, ApiError) else None
             wait = self.queue.retry(key, at_least=patience or 0.0)
             log.info("%s: trying again in %.1f s: %s", key, wait, error)
@@ -104,16 +191,43 @@ class Controller:
             # A mistake of ours in one job must not stop the others.
             log.exception("%s: trying again in %.1f s after an error in trainop", key, self.queue.retry(key))
         else:
+            result = "done"
             self.queue.succeeded(key)
             if wake_after is not None:
                 self.queue.add_after(key, wake_after)
+        finally:
+            self.metrics.reconcile.labels(key.gvk.kind, result).observe(time.monotonic() - started)
+
+    async def _take_stock(self) -> None:
+        """Which jobs are there? kopf never tells of one that was deleted while its watch was broken."""
+        while True:
+            heard = True
+            for framework in self._frameworks.values():
+                for namespace in self._namespaces:
+                    heard &= await self._listed(framework, namespace)
+            if heard:
+                self.complete.set()
+            await asyncio.sleep(BETWEEN_STOCKTAKINGS if self.complete.is_set() else 0.2)
+
+    async def _listed(self, framework: Framework[Any], namespace: str | None) -> bool:
+        """Whether all of them have been heard of; what is not there any more is forgotten."""
+        try:
+            there = await self._api.list(resource(framework), wire.Service, namespace=namespace)
+        except ApiError as error:
+            log.warning("listing %s: %s; trying again", framework.plural, error)
+            return False
+        uids = {job.metadata.uid for job in there.items}
+        for key in self.jobs.compare(framework.gvk, namespace, uids, there.resource_version):
+            log.info("%s is gone: its end was missed", key)
+            self.queue.forget(key)
+        return self.jobs.has(framework.gvk, uids)
 
 
-async def _at_most(seconds: float, wait: Any) -> None:
+async def _at_most(seconds: float, wait: Awaitable[None], otherwise: str) -> None:
     try:
         await asyncio.wait_for(wait, seconds)
     except TimeoutError:
-        log.warning("some events could not be told in time")
+        log.warning("%s", otherwise)
 
 
 def only(frameworks: Mapping[GVK, Framework[Any]], kinds: Collection[str]) -> dict[GVK, Framework[Any]]:

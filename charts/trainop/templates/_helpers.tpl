@@ -1,0 +1,133 @@
+{{/* The name of everything in this release. */}}
+{{- define "trainop.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "trainop.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "trainop.labels" -}}
+{{ include "trainop.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: trainop
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "trainop.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "trainop.fullname" .) "default" .Values.serviceAccount.create) -}}
+{{- end -}}
+
+{{- define "trainop.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What the operator serves, as a YAML list of {group, kind, resource}. */}}
+{{- define "trainop.jobs" -}}
+{{- $enabled := list -}}
+{{- range .Values.enabledKinds }}{{ $enabled = append $enabled (lower .) }}{{ end -}}
+{{- $jobs := list -}}
+{{- range $kind := list "TFJob" "MXJob" -}}
+{{- if or (empty $enabled) (has (lower $kind) $enabled) -}}
+{{- $jobs = append $jobs (dict "group" "kubeflow.org" "kind" $kind "resource" (printf "%ss" (lower $kind))) -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.extraJobs -}}
+{{- if or (empty $enabled) (has (lower .kind) $enabled) }}{{ $jobs = append $jobs . }}{{ end -}}
+{{- end -}}
+{{- toYaml $jobs -}}
+{{- end -}}
+
+{{/* One rule per API group of the served kinds: (dict "context" $ "subresource" "/status" "verbs" (list "patch")). */}}
+{{- define "trainop.jobRules" -}}
+{{- $resources := dict -}}
+{{- range include "trainop.jobs" .context | fromYamlArray -}}
+{{- $name := printf "%s%s" .resource $.subresource -}}
+{{- $_ := set $resources .group (append (get $resources .group | default list) $name) -}}
+{{- end -}}
+{{- range $group := keys $resources | sortAlpha }}
+- apiGroups: [{{ $group }}]
+  resources: [{{ get $resources $group | join ", " }}]
+  verbs: [{{ $.verbs | join ", " }}]
+{{- end -}}
+{{- end -}}
+
+{{/* Whether to make an object whose API may not be there: (dict "context" $ "wanted" "auto" "api" "GROUP/VERSION/KIND"). */}}
+{{- define "trainop.wanted" -}}
+{{- if or (eq (toString .wanted) "true") (and (eq (toString .wanted) "auto") (.context.Capabilities.APIVersions.Has .api)) -}}
+yes
+{{- end -}}
+{{- end -}}
+
+{{/* What no container of ours needs, it does not have: Pod Security "restricted". */}}
+{{- define "trainop.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "trainop.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{/* Apart from each other: on different nodes, and in different zones where there are some. */}}
+{{- define "trainop.placement" -}}
+{{- if .Values.affinity -}}
+affinity: {{- toYaml .Values.affinity | nindent 2 }}
+{{- else if ne .Values.antiAffinity "none" -}}
+affinity:
+  podAntiAffinity:
+    {{- if eq .Values.antiAffinity "hard" }}
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        # Only pods of the same revision keep apart (from Kubernetes 1.31): a rollout needs no node more than before.
+        matchLabelKeys: [pod-template-hash]
+        labelSelector:
+          matchLabels: {{- include "trainop.selectorLabels" . | nindent 12 }}
+    {{- else }}
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels: {{- include "trainop.selectorLabels" . | nindent 14 }}
+    {{- end }}
+{{- end }}
+topologySpreadConstraints:
+{{- if .Values.topologySpreadConstraints }}
+{{- toYaml .Values.topologySpreadConstraints | nindent 2 }}
+{{- else }}
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "trainop.selectorLabels" . | nindent 8 }}
+{{- end }}
+{{- end -}}
+
+{{/* Values that a schema cannot compare with each other. */}}
+{{- define "trainop.check" -}}
+{{- with .Values.leaderElection -}}
+{{- if and (not .enabled) (gt (int $.Values.replicas) 1) -}}
+{{- fail (printf "replicas: %d operators without leaderElection.enabled would do everything twice: set replicas=1 or enable it" (int $.Values.replicas)) -}}
+{{- end -}}
+{{- if not (and (gt (int .leaseDurationSeconds) (int .renewDeadlineSeconds)) (gt (int .renewDeadlineSeconds) (int .retryPeriodSeconds))) -}}
+{{- fail "leaderElection: leaseDurationSeconds must be greater than renewDeadlineSeconds, and that greater than retryPeriodSeconds" -}}
+{{- end -}}
+{{- end -}}
+{{- if empty (include "trainop.jobs" . | fromYamlArray) -}}
+{{- fail "enabledKinds: none of them is TFJob, MXJob or in extraJobs" -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,1 @@
+"""The Helm chart, tested with helm itself on a real API server."""

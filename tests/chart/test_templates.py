@@ -1,0 +1,234 @@
+"""What the chart renders, and what it refuses to render; no cluster is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.helm import CHART, OLDEST, Helm, HelmRefused, Raw, one
+from tools import manifests
+from trainop import __version__
+from trainop.cli.operator import command
+from trainop.registry import frameworks
+
+VALUES = sorted((Path(__file__).parent / "values").glob("*.yaml"))
+every_values_file = pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+thorough = pytest.mark.thorough
+RULES = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+MONITORING = ("--api-versions", "monitoring.coreos.com/v1/ServiceMonitor")
+
+
+@pytest.fixture(scope="module")
+def default(helm: Helm) -> list[Raw]:
+    return helm.objects()
+
+
+def schema() -> Raw:
+    return json.loads((CHART / "values.schema.json").read_text())  # type: ignore[no-any-return]  # it is one
+
+
+def objects_in(node: Any) -> Iterator[Raw]:
+    if isinstance(node, dict):
+        if "properties" in node:
+            yield node
+        for inner in node.values():
+            yield from objects_in(inner)
+
+
+def keys(values: Raw, schema: Raw, path: str = "") -> Iterator[str]:
+    """Every value that the schema knows by name and the values have."""
+    for name, inner in schema.get("properties", {}).items():
+        if name in values:
+            yield f"{path}{name}"
+            if isinstance(values[name], dict):
+                yield from keys(values[name], inner, f"{path}{name}.")
+
+
+def named(schema: Raw, path: str = "") -> Iterator[str]:
+    for name, inner in schema.get("properties", {}).items():
+        yield f"{path}{name}"
+        yield from named(inner, f"{path}{name}.")
+
+
+def test_the_chart_installs_the_version_of_this_checkout() -> None:
+    assert yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"] == __version__
+
+
+def test_the_chart_takes_the_oldest_kubernetes_that_we_claim_to_support() -> None:
+    assert yaml.safe_load((CHART / "Chart.yaml").read_text())["kubeVersion"] == f">={OLDEST}-0"
+
+
+def test_the_schema_is_closed_everywhere() -> None:
+    assert all(part.get("additionalProperties") is False for part in objects_in(schema()))
+
+
+def test_every_value_of_the_schema_stands_in_values_yaml_with_its_default() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    # What is only passed on is told by the type of Kubernetes that it is.
+    passed_on = ("global", "resources.claims", "affinity.")
+    assert set(keys(values, schema())) == {name for name in named(schema()) if not name.startswith(passed_on)}
+
+
+def test_the_kinds_that_the_chart_knows_are_those_of_this_checkout() -> None:
+    ours = {gvk.kind for gvk in frameworks() if gvk.group == "kubeflow.org"}
+    helpers = (CHART / "templates" / "_helpers.tpl").read_text()
+    assert f"list {' '.join(json.dumps(kind) for kind in sorted(ours, reverse=True))} -" in helpers
+
+
+@thorough
+@every_values_file
+def test_helm_lint_has_no_complaint(helm: Helm, values: Path) -> None:
+    helm.run("lint", "--strict", CHART, "--kube-version", OLDEST, "--values", values)
+
+
+@thorough
+def test_the_copies_of_the_crds_and_the_plain_manifests_are_what_make_manifests_writes(helm: Helm) -> None:
+    expected = manifests.files(helm)
+    stale = [str(path) for path, text in expected.items() if not path.exists() or path.read_text() != text]
+    assert not stale, "run `make manifests`"
+    assert {path for path in expected if path.is_relative_to(CHART)} == set(CHART.glob("files/crds/*"))
+
+
+@thorough
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("replica=3", "at '': additional properties 'replica' not allowed"),
+        ("image.tga=1", "at '/image': additional properties 'tga' not allowed"),
+        ("metrics.serviceMonitor.enable=true", "at '/metrics/serviceMonitor': additional properties 'enable'"),
+        ("extraJobs[0].group=x", "at '/extraJobs/0': missing properties 'kind', 'resource'"),
+        ("cloud=aws", "at '/cloud': value must be one of '', 'gke', 'azure'"),
+        ("replicas=two", "at '/replicas': got string, want integer"),
+        ("metrics.serviceMonitor.enabled=maybe", "at '/metrics/serviceMonitor/enabled': value must be one of"),
+        ("metrics.port=8081", "at '/metrics/port': 'not' failed"),
+        ("leaderElection.enabled=false", "replicas: 2 operators without leaderElection.enabled"),
+        ("leaderElection.renewDeadlineSeconds=15", "leaseDurationSeconds must be greater than renewDeadlineSec"),
+        ("enabledKinds={PyTorchJob}", "enabledKinds: none of them is TFJob, MXJob or in extraJobs"),
+    ],
+)  # fmt: skip
+def test_a_value_that_cannot_be_right_is_refused_with_its_path(
+    helm: Helm, setting: str, complaint: str
+) -> None:
+    with pytest.raises(HelmRefused) as refused:
+        helm.objects("--set", setting)
+    assert complaint in str(refused.value)
+
+
+@thorough
+def test_an_older_kubernetes_is_refused(helm: Helm) -> None:
+    with pytest.raises(HelmRefused, match=r"requires kubeVersion: >=1\.30\.0-0"):
+        helm.objects("--kube-version", "1.29.14")
+
+
+@thorough
+@every_values_file
+def test_the_operator_understands_every_flag_that_the_chart_passes(helm: Helm, values: Path) -> None:
+    container = one(helm.objects("--values", values), "Deployment")["spec"]["template"]["spec"]["containers"][
+        0
+    ]
+    assert container["command"] == ["trainop", "operator"]
+    command.make_context("operator", list(container["args"]))
+
+
+@thorough
+def test_all_namespaces_take_a_cluster_role_and_some_a_role_in_each(helm: Helm, default: list[Raw]) -> None:
+    assert one(default, "ClusterRoleBinding")["roleRef"]["kind"] == "ClusterRole"
+    only = helm.objects("--set", "namespaces={team-a,team-b},rbac.aggregate=false")
+    kinds = [item["kind"] for item in only]
+    assert "ClusterRole" not in kinds
+    assert "ClusterRoleBinding" not in kinds
+    places = [item["metadata"]["namespace"] for item in only if item["kind"] == "Role"]
+    assert sorted(places) == ["team-a", "team-b", "trainop-system"]
+    everywhere = one(default, "ClusterRole", "trainop")["rules"]
+    assert [
+        item["rules"] for item in only if item["metadata"].get("namespace") == "team-a" and "rules" in item
+    ] == [everywhere]
+
+
+@thorough
+def test_without_rbac_install_there_is_no_right_in_the_chart(helm: Helm) -> None:
+    made = helm.objects("--set", "rbac.install=false")
+    assert not [item for item in made if item["kind"] in RULES]
+    assert one(made, "ServiceAccount")
+
+
+@thorough
+def test_rights_follow_the_kinds_and_the_gang_scheduler(helm: Helm) -> None:
+    def rules(*settings: str) -> dict[str, list[str]]:
+        found = one(helm.objects("--set", ",".join(("rbac.aggregate=false", *settings))), "ClusterRole")
+        return {
+            f"{rule['apiGroups'][0]} {' '.join(rule['resources'])}": rule["verbs"] for rule in found["rules"]
+        }
+
+    assert "kubeflow.org tfjobs/status" in rules("enabledKinds={TfJob}")
+    assert "scheduling.volcano.sh podgroups" in rules("gangSchedulerName=volcano")
+    assert "scheduling.x-k8s.io podgroups" in rules("gangSchedulerName=anything-else")
+    assert not [key for key in rules() if "podgroups" in key]
+    third = "extraJobs[0].group=choir.example.org,extraJobs[0].kind=Concert,extraJobs[0].resource=concerts"
+    assert rules(third)["choir.example.org concerts/status"] == ["patch"]
+
+
+@thorough
+def test_the_image_is_that_of_the_digest_the_tag_or_the_chart(helm: Helm) -> None:
+    def image(*words: str) -> Any:
+        pod = one(helm.objects(*words), "Deployment")["spec"]["template"]["spec"]
+        return pod["containers"][0]["image"]
+
+    digest = f"sha256:{'0' * 64}"
+    assert image() == f"trainop:{__version__}"
+    assert image("--set", "image.tag=edge") == "trainop:edge"
+    assert image("--set", f"image.tag=edge,image.digest={digest}") == f"trainop@{digest}"
+
+
+@thorough
+def test_a_service_monitor_is_made_only_where_its_api_is(helm: Helm, default: list[Raw]) -> None:
+    def monitors(*words: str) -> int:
+        return [item["kind"] for item in helm.objects(*words)].count("ServiceMonitor")
+
+    assert "ServiceMonitor" not in [item["kind"] for item in default]
+    assert monitors(*MONITORING) == 1
+    assert monitors(*MONITORING, "--set", "metrics.serviceMonitor.enabled=false") == 0
+    assert monitors(*MONITORING, "--set", "metrics.enabled=false") == 0
+    assert monitors("--set", "metrics.serviceMonitor.enabled=true") == 1
+
+
+@thorough
+def test_a_disruption_budget_is_made_only_where_it_lets_a_node_be_drained(
+    helm: Helm, default: list[Raw]
+) -> None:
+    assert one(default, "PodDisruptionBudget")["spec"]["minAvailable"] == 1
+    assert "PodDisruptionBudget" not in [item["kind"] for item in helm.objects("--set", "replicas=1")]
+
+
+@thorough
+def test_the_accelerators_of_a_cloud_are_those_of_2017(helm: Helm, default: list[Raw]) -> None:
+    assert "tf-job-operator-config" not in [item["metadata"]["name"] for item in default]
+    for cloud, libraries in (("azure", "/usr/lib/nvidia-384"), ("gke", "/home/kubernetes/bin/nvidia/lib")):
+        made = one(helm.objects("--set", f"cloud={cloud}"), "ConfigMap", "tf-job-operator-config")
+        config = yaml.safe_load(made["data"]["controller_config_file.yaml"])
+        volumes = config["accelerators"]["alpha.kubernetes.io/nvidia-gpu"]["volumes"]
+        assert volumes[0]["hostPath"] == libraries
+
+
+@thorough
+def test_the_chart_packs_into_an_archive_that_renders_the_same(
+    helm: Helm, default: list[Raw], tmp_path: Path
+) -> None:
+    helm.run("package", CHART, "--destination", tmp_path)
+    packed = tmp_path / f"trainop-{__version__}.tgz"
+    words = (
+        "--namespace",
+        "trainop-system",
+        "--kube-version",
+        OLDEST,
+        "--no-hooks",
+        "--set",
+        "crds.install=false",
+    )
+    text = helm.run("template", "trainop", packed, *words)
+    assert [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item] == default

@@ -1,0 +1,69 @@
+"""A base image and the wheels to go with it, so that an image can be built with no registry within reach."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from pathlib import Path
+
+from tests.cluster import build
+from tests.cluster.progress import Progress
+from tests.image import workshop
+from tests.image.workshop import Workshop
+
+ROOT = Path(__file__).parents[2]
+LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-build.lock")
+_SUITE, _PYTHON, _GLIBC = "bookworm", "3.11", 36
+_DEBOOTSTRAP = """
+container=$(buildah from scratch)
+trap 'buildah rm "$container" > /dev/null' EXIT
+root=$(buildah mount "$container")
+debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "$2" "$root"
+rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/* "$root"/tmp/*
+buildah commit --quiet "$container" "$1"
+"""
+_DOWNLOAD = (
+    "-m",
+    "pip",
+    "download",
+    "--quiet",
+    "--disable-pip-version-check",
+    "--no-deps",
+    "--only-binary=:all:",
+)
+
+
+def fingerprint() -> str:
+    """Changes with the recipe and with the kind of machine."""
+    recipe = f"{_DEBOOTSTRAP} {_SUITE} {_PYTHON} {_GLIBC} {platform.machine()}"
+    return hashlib.sha256(recipe.encode()).hexdigest()[:12]
+
+
+def image(shop: Workshop, progress: Progress) -> str:
+    """The name of the base in the store, made there the first time: a small Debian with its Python."""
+    name = f"localhost/trainop-base:{fingerprint()}"
+    if not shop.ask('buildah images --quiet --filter "reference=$1"', name):
+        progress.step(f"making a base image of Debian {_SUITE} (takes a minute or two, once)")
+        failure = "debootstrap could not make a base image"
+        shop.work(_DEBOOTSTRAP, name, _SUITE, failure=failure, progress=progress)
+    return name
+
+
+def wheels(progress: Progress) -> Path:
+    """A folder with every wheel that the base's Python needs of the lock files, as pip finds them from here."""
+    locks = b"".join(lock.read_bytes() for lock in LOCKS)
+    home = workshop.cache() / f"wheels-{fingerprint()}-{hashlib.sha256(locks).hexdigest()[:12]}"
+    if home.exists():
+        return home
+    progress.step("fetching the wheels that the lock files name")
+    machine = platform.machine()
+    platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in range(_GLIBC, 4, -1)]
+    files = [word for lock in LOCKS for word in ("-r", str(lock))]
+    with workshop.workplace() as scratch:
+        into = scratch / "wheels"
+        argv = [sys.executable, *_DOWNLOAD, f"--python-version={_PYTHON}", *platforms, f"--dest={into}"]
+        build.run([*argv, "--require-hashes", *files], "pip could not fetch the wheels", scratch, progress)
+        os.replace(into, home)
+    return home

@@ -1,0 +1,143 @@
+"""The image as the Dockerfile makes it, built anew whenever something in it has changed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import shutil
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tests.cluster import binaries
+from tests.cluster.progress import Progress
+from tests.image import base, workshop
+from tests.image.base import ROOT
+from tests.image.workshop import Workshop
+
+REVISION = "0123abcd"
+"""What the build is told about where the sources came from."""
+_KEPT = 3  # images in the cache: those of other checkouts and branches are not thrown away at once
+_BUILD = """
+name=$1 container=$2 base=$3 wheels=$4 revision=$5 context=$6 archive=$7
+buildah build --layers --timestamp 0 --build-context "wheels=$wheels" --build-arg PIP_NO_INDEX=1 \\
+    --build-arg "BASE_IMAGE=$base" --build-arg "REVISION=$revision" --tag "$name" "$context"
+buildah push --quiet "$name" "docker-archive:$archive:$name"
+buildah rm "$container" > /dev/null 2>&1 || true
+buildah from --name "$container" "$name"
+"""
+_FORGET = """
+buildah rm "$2" > /dev/null || true
+buildah rmi "$1" > /dev/null || true
+# What is left of builds long ago; the next one takes longer.
+[ "$(buildah images --all --quiet --filter dangling=true | wc -l)" -lt 300 ] || buildah rmi --prune --force
+"""
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image, in a store to be started and in an archive to be looked into."""
+
+    shop: Workshop
+    container: str
+    """To be mounted with `buildah mount`; nobody writes to it."""
+    archive: Path
+    """As `docker load` and `ctr images import` take it."""
+
+    @functools.cached_property
+    def config(self) -> dict[str, Any]:
+        """As the OCI image specification has it."""
+        with tarfile.open(self.archive) as archive:
+            told: dict[str, Any] = json.load(_member(archive, _manifest(archive)["Config"]))
+        return told
+
+    @functools.cached_property
+    def layers(self) -> list[dict[str, tarfile.TarInfo]]:
+        """What each layer adds, the base's first."""
+        return [{f"/{entry.name}": entry for entry in layer} for layer in self._layers()]
+
+    def read(self, path: str) -> bytes:
+        """A file that one of the layers holds."""
+        for layer in self._layers():
+            if path.removeprefix("/") in layer.getnames():
+                return _member(layer, path.removeprefix("/")).read()
+        raise FileNotFoundError(path)
+
+    def _layers(self) -> Iterator[tarfile.TarFile]:
+        with tarfile.open(self.archive) as archive:
+            for name in _manifest(archive)["Layers"]:
+                with tarfile.open(fileobj=_member(archive, name)) as layer:
+                    yield layer
+
+
+def build(progress: Progress) -> Image:
+    """The image of this checkout; raises Unavailable where it cannot be built."""
+    shop = workshop.find(progress)
+    with workshop.workplace() as scratch:
+        context = _context(scratch / "context")
+        version = _fingerprint(context)
+        home = workshop.cache() / "built" / version
+        image = Image(shop, f"trainop-{version}", home / "image.tar")
+        with binaries.alone(workshop.cache() / "lock", progress):
+            if not image.archive.exists():
+                _build(shop, image, context, _name(version), progress)
+                _forget(shop, home.parent)
+        home.touch()
+    return image
+
+
+def _build(shop: Workshop, image: Image, context: Path, name: str, progress: Progress) -> None:
+    parent, wheels = base.image(shop, progress), base.wheels(progress)
+    progress.step("building the image of this checkout (takes a minute or two, then it is cached)")
+    image.archive.parent.mkdir(parents=True, exist_ok=True)
+    part = image.archive.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    words = (name, image.container, parent, wheels, REVISION, context, part)
+    shop.work(_BUILD, *words, failure="buildah could not build the image", progress=progress)
+    part.rename(image.archive)
+
+
+def _forget(shop: Workshop, folder: Path) -> None:
+    """Remove all but the images that were used last."""
+    by_age = sorted(folder.iterdir(), key=lambda home: home.stat().st_mtime, reverse=True)
+    for home in by_age[_KEPT:]:
+        shop.ask(_FORGET, _name(home.name), f"trainop-{home.name}")
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _context(copy: Path) -> Path:
+    """What a builder gets to see, as it is now: .dockerignore names it, and someone may be editing."""
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    wanted = [line.removeprefix("!") for line in ignored if line.startswith("!")]
+    for name in ["Dockerfile", ".dockerignore", *wanted]:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
+def _fingerprint(context: Path) -> str:
+    known = hashlib.sha256(base.fingerprint().encode() + _BUILD.encode())
+    for path in sorted(path for path in context.rglob("*") if path.is_file()):
+        known.update(f"{path.relative_to(context)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return known.hexdigest()[:12]
+
+
+def _name(version: str) -> str:
+    return f"localhost/trainop:{version}"
+
+
+def _manifest(archive: tarfile.TarFile) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.load(_member(archive, "manifest.json"))[0]
+    return manifest
+
+
+def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
+    found = archive.extractfile(name)
+    assert found, f"{name} is a file"
+    return found

@@ -1,0 +1,107 @@
+"""What users are told of pods that do not get on, and of what the cluster refuses. kubeflow-v1 §6.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.crashing import Ledger, operator
+from tests.scenarios.stage import Cast, Stage
+from trainop.errors import Refused
+from trainop.kube.memory import Memory
+from trainop.kube.port import EVENTS, Resource
+
+T = TypeVar("T")
+pytestmark = pytest.mark.parametrize("cast", ["TFJob"], indirect=True)
+
+
+async def test_a_pod_that_does_not_get_on_is_told_once_in_whatever_words_and_nothing_is_written(
+    stage: Stage,
+) -> None:
+    await stage.submit()
+    await stage.run_all()
+    await stage.until_state("Running")
+    crashing, other = stage.children("Worker")
+
+    async def settled() -> bool:
+        return bool((await stage.job())["status"]["progress"] == "4/4")
+
+    await stage.until(settled, "all members counted")
+    before = (await stage.job())["metadata"]["resourceVersion"]
+
+    def told(pod: str, seconds: int) -> tuple[str, str]:
+        return (
+            "CrashLoopBackOff",
+            f"Error pod {pod} container tensorflow waiting message: back-off {seconds}s",
+        )
+
+    for seconds in (10, 20, 40):
+        await stage.kubelet.wait(crashing, "CrashLoopBackOff", f"back-off {seconds}s")
+    # The last to be told: once it is, nothing of the first is still on its way.
+    await stage.kubelet.wait(other, "CrashLoopBackOff", "back-off 10s")
+
+    async def both_told() -> bool:
+        return told(other, 10) in await stage.events()
+
+    await stage.until(both_told, "the complaint of the second pod")
+    complaints = [event for event in await stage.events() if event[0] == "CrashLoopBackOff"]
+    first = [event for event in complaints if event != told(other, 10)]
+    assert len(first) == 1
+    assert first[0] in [told(crashing, seconds) for seconds in (10, 20, 40)]
+    assert (await stage.job())["metadata"]["resourceVersion"] == before
+
+
+@pytest.mark.parametrize("stage_name", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
+async def test_a_pod_that_the_cluster_refuses_is_told_in_its_words(stage: Stage) -> None:
+    """Nothing but a real API server looks for the service account."""
+    container = {"name": "tensorflow", "image": "example/train"}
+    template = {"spec": {"serviceAccountName": "nobody", "containers": [container]}}
+    await stage.submit(Worker={"template": template})
+    job = await stage.until_state("Blocked")
+    assert job["status"]["conditions"][-1]["reason"] == "Forbidden"
+
+    async def told() -> bool:
+        return "FailedCreatePod" in dict(await stage.events())
+
+    await stage.until(told, "a Warning")
+    message = dict(await stage.events())["FailedCreatePod"]
+    assert message.startswith("Error creating: ")
+    assert "nobody" in message
+
+
+class Old(Memory):
+    """As Kubernetes before 1.33 does it, takes no status of a job that breaks a rule."""
+
+    tries = 0
+
+    async def patch(
+        self,
+        what: Resource,
+        namespace: str,
+        name: str,
+        patch: Mapping[str, Any],
+        shape: type[T],
+        *,
+        subresource: str = "",
+    ) -> T:
+        if subresource:
+            self.tries += 1
+            raise Refused(f"{what.plural} {name} is invalid", code=422, reason="Invalid")
+        return await super().patch(what, namespace, name, patch, shape, subresource=subresource)
+
+
+async def test_a_bad_spec_is_told_once_where_its_verdict_cannot_be_stored(cast: Cast) -> None:
+    api, frameworks = Old(), {cast.framework.gvk: cast.framework}
+    stage = Stage(api, "default", cast, "job")
+    async with operator(api, frameworks, Ledger(), namespace=stage.namespace):
+        await stage.submit(Worker={"restartPolicy": "Sometimes"})
+
+        async def told_and_tried_again() -> bool:
+            return bool(await stage.events()) and api.tries >= 3
+
+        await stage.until(told_and_tried_again, "an event and more tries")
+    (event,) = (await api.list(EVENTS, dict, namespace=stage.namespace)).items
+    assert (event["type"], event["reason"], event["count"]) == ("Warning", "TFJobFailedValidation", 1)
+    assert "spec.tfReplicaSpecs.Worker.restartPolicy: must be Always" in event["message"]

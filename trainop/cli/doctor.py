@@ -1,0 +1,89 @@
+"""`trainop doctor`: what is wrong with an installation, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import textwrap
+
+import click
+
+from trainop.doctor import Finding, examine
+from trainop.kube.client import Client
+from trainop.kube.credentials import load
+from trainop.registry import frameworks
+
+WIDTH = 78
+"""Of a terminal that has 80 columns, with room for a backslash."""
+COMMANDS = ("helm", "kubectl", "trainop")
+MARKS = {"ok": ("ok", "green"), "warning": ("warn", "yellow"), "problem": ("FAIL", "red")}
+
+
+@click.command("doctor")
+@click.option("--kubeconfig", envvar="KUBECONFIG", help="How to reach the cluster.  [env: KUBECONFIG]")
+@click.option("--context", help="The context of the kubeconfig; default: its current one.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(kubeconfig: str | None, context: str | None, output: str) -> None:
+    """Say what is wrong with the installation in a cluster, and what to do about it.
+
+    Looks at the CRDs and their version, the operator's Deployment, each of its rights, its leader, and other
+    operators that work on the same kinds. Changes nothing. Ends with 1 if there is a problem, with 3 if the
+    cluster does not answer.
+
+    \b
+    Examples:
+      trainop doctor
+      trainop doctor --context production -o json
+    """
+    login, installed = load(kubeconfig, context), frameworks()
+
+    async def look() -> list[Finding]:
+        found = []
+        async with Client(login) as api:
+            async for finding in examine(api, installed):
+                if output == "text":
+                    _print(finding)
+                found.append(finding)
+        return found
+
+    found = asyncio.run(look())
+    if output == "json":
+        click.echo(json.dumps([finding._asdict() for finding in found], indent=2))
+    if output == "text":
+        click.echo(f"\n{_summary(found)}")
+    raise SystemExit(1 if _number(found, "problem") else 0)
+
+
+def _number(found: list[Finding], level: str) -> int:
+    return sum(finding.level == level for finding in found)
+
+
+def _summary(found: list[Finding]) -> str:
+    counted = [
+        f"{number} {level}{'s' * (number != 1)}"
+        for level in ("problem", "warning")
+        if (number := _number(found, level))
+    ]
+    return ", ".join(counted) or "nothing is wrong"
+
+
+def _print(finding: Finding) -> None:
+    word, colour = MARKS[finding.level]
+    text = f"{finding.about}: {finding.message}"
+    lines = _lines(text, " " * 5, " " * 6)
+    click.echo(click.style(f"{word:<4}", fg=colour) + "\n".join(lines)[4:])
+    for remedy in finding.remedy.splitlines():
+        # A command can be copied from several lines, too.
+        end = " \\\n" if remedy.split()[0] in COMMANDS else "\n"
+        click.echo(end.join(_lines(remedy, "      -> ", " " * 9)))
+
+
+def _lines(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,374 @@
+"""What is wrong with an installation, and what to do about it: for `trainop doctor`. It changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+from trainop.crd import crd
+from trainop.engine import gang
+from trainop.errors import Gone, Refused
+from trainop.framework import Framework
+from trainop.kube.client import Client
+from trainop.kube.cluster import resource
+from trainop.kube.port import Raw, Resource
+from trainop.model import Settings
+from trainop.rights import Right, of_jobs, of_the_lease
+
+CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+DEPLOYMENTS = Resource("apps", "v1", "deployments")
+LEASES = Resource("coordination.k8s.io", "v1", "leases")
+HOOKS = Resource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
+REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews")
+
+OURS = "app.kubernetes.io/part-of=trainop"
+OLD = "control-plane=kubeflow-training-operator,app.kubernetes.io/part-of!=trainop"
+OLD_LEASE = "1ca428e5.training-operator.kubeflow.org"
+OLD_HOOK = "validator.training-operator.kubeflow.org"
+ASK = "ask someone who may see the whole cluster to run this"
+LONG_AGO = timedelta(minutes=10)
+"""Who has written nothing for so long is not at work."""
+
+
+class Finding(NamedTuple):
+    level: Literal["ok", "warning", "problem"]
+    about: str
+    message: str
+    remedy: str = ""
+    """What to do, a line each: a sentence, or a command."""
+
+
+class Installation(NamedTuple):
+    """A Deployment of an operator: ours, or the old one, whose flags are called the same."""
+
+    namespace: str
+    name: str
+    replicas: int
+    ready: int
+    account: str
+    flags: tuple[str, ...]
+
+    @classmethod
+    def seen(cls, deployment: Raw) -> Installation:
+        pod = deployment["spec"]["template"]["spec"]
+        # Beside ours there may be one that a mesh or a policy has put there.
+        container = next((it for it in pod["containers"] if it["name"] == "operator"), pod["containers"][0])
+        return cls(
+            namespace=deployment["metadata"]["namespace"],
+            name=deployment["metadata"]["name"],
+            replicas=deployment["spec"].get("replicas", 1),
+            ready=deployment.get("status", {}).get("readyReplicas", 0),
+            account=pod.get("serviceAccountName", "default"),
+            flags=(*container.get("command", ()), *container.get("args", ())),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    def values(self, flag: str) -> list[str]:
+        """Of a flag that may be repeated: `--flag=value`, or `--flag value`."""
+        pairs = zip(self.flags, (*self.flags[1:], ""), strict=True)
+        return [
+            word.partition("=")[2] if "=" in word else after
+            for word, after in pairs
+            if word.partition("=")[0] == flag
+        ]
+
+    def flag(self, name: str, default: str = "") -> str:
+        """The last one counts."""
+        return (self.values(name) or [default])[-1]
+
+    @property
+    def served(self) -> list[str]:
+        """Namespaces; empty: all of them."""
+        return [name for words in self.values("--namespace") for name in words.split(",") if name]
+
+    def serves(self, framework: Framework[Any]) -> bool:
+        kinds = [kind.lower() for kind in self.values("--enable-scheme")]
+        return not kinds or framework.kind.lower() in kinds
+
+    @property
+    def elects(self) -> bool:
+        return "--leader-elect" in self.flags
+
+
+async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> AsyncIterator[Finding]:
+    """In the order in which one would repair it. Raises Unreachable when nobody answers.
+
+    What whoever asks may not see is a warning, and the rest is looked at all the same.
+    """
+    kinds = list(frameworks.values())
+    for framework in kinds:
+        yield await _kind(api, framework)
+    try:
+        installations = [
+            Installation.seen(it) for it in (await api.list(DEPLOYMENTS, dict, selector=OURS)).items
+        ]
+        rivals = [Installation.seen(it) for it in (await api.list(DEPLOYMENTS, dict, selector=OLD)).items]
+    except Refused as error:
+        yield Finding("warning", "operator", f"you cannot look for one: {error}", ASK)
+    else:
+        for finding in _together(installations, kinds):
+            yield finding
+        for found in installations:
+            served = [framework for framework in kinds if found.serves(framework)]
+            yield _replicas(found)
+            yield await _rights(api, served, found)
+            if found.elects:
+                yield await _leader(api, found)
+        async for finding in _old(api, rivals, kinds):
+            yield finding
+        async for finding in _hook(api, rivals, kinds):
+            yield finding
+    for framework in kinds:
+        async for finding in _writing(api, framework):
+            yield finding
+
+
+async def _kind(api: Client, framework: Framework[Any]) -> Finding:
+    wanted = crd(framework)
+    name, about = wanted["metadata"]["name"], f"CRD {framework.kind}"
+    repair = f"trainop crds --framework {framework.name} | kubectl apply -f -"
+    missing = Finding("problem", about, f"{name} is not installed", repair)
+    try:
+        found = await api.get(CRDS, "", name, dict)
+    except Gone:
+        return missing
+    except Refused as error:
+        if framework.plural not in await api.served(framework.group, framework.version):
+            return missing
+        return Finding("warning", about, f"{name} is installed, but you cannot see its version: {error}", ASK)
+    if not _same(wanted["spec"]["versions"], found["spec"]["versions"]):
+        return Finding("problem", about, f"{name} is of another version than this trainop", repair)
+    return Finding("ok", about, name)
+
+
+def _same(wanted: Any, found: Any) -> bool:
+    """Whether all that is wanted is there; the API server adds defaults to it."""
+    match wanted, found:
+        case dict(), dict():
+            return all(key in found and _same(value, found[key]) for key, value in wanted.items())
+        case list(), list():
+            return len(wanted) == len(found) and all(map(_same, wanted, found))
+        case _:
+            return bool(wanted == found)
+
+
+def _together(installations: list[Installation], kinds: Iterable[Framework[Any]]) -> Iterator[Finding]:
+    """There must be one; two that serve the same kind in the same namespace hinder each other."""
+    if not installations:
+        yield Finding(
+            "problem",
+            "operator",
+            "no Deployment of trainop was found",
+            "helm install trainop charts/trainop -n trainop-system --create-namespace",
+        )
+    for one, two in combinations((found for found in installations if found.replicas), 2):
+        if not any(one.serves(kind) and two.serves(kind) for kind in kinds):
+            continue
+        if one.served and two.served:
+            both = sorted(set(one.served) & set(two.served))
+        else:
+            both = sorted(one.served or two.served) or ["every namespace"]
+        if both:
+            yield Finding(
+                "problem",
+                "operator",
+                f"{one} and {two} both serve {', '.join(both)}",
+                "uninstall one, or give each its own namespaces (chart value `namespaces`)",
+            )
+
+
+def _replicas(found: Installation) -> Finding:
+    about, where = "operator", str(found)
+    if found.replicas == 0:
+        return Finding(
+            "problem",
+            about,
+            f"{where} is scaled to 0",
+            f"kubectl -n {found.namespace} scale deployment {found.name} --replicas=2",
+        )
+    if found.replicas > 1 and not found.elects:
+        return Finding(
+            "problem",
+            about,
+            f"{where} has {found.replicas} replicas and no leader election",
+            "set leaderElection.enabled, or one replica",
+        )
+    if found.ready < found.replicas:
+        look = f"kubectl -n {found.namespace} describe pods\nkubectl -n {found.namespace} logs deployment/{found.name}"
+        return Finding(
+            "warning" if found.ready else "problem",
+            about,
+            f"{where}: {found.ready} of {found.replicas} replicas are ready",
+            look,
+        )
+    return Finding("ok", about, f"{where}: {found.ready} of {found.replicas} replicas are ready")
+
+
+async def _rights(api: Client, frameworks: Iterable[Framework[Any]], found: Installation) -> Finding:
+    user = f"system:serviceaccount:{found.namespace}:{found.account}"
+    scheduler = gang.scheduler(Settings(gang_scheduler=found.flag("--gang-scheduler-name")))
+    lease = found.flag("--leader-election-id", "trainop")
+    home = found.flag("--leader-election-namespace", found.namespace)
+    asked = [
+        (right, where, "")
+        for right in of_jobs(frameworks, scheduler.gvk if scheduler else None)
+        for where in found.served or [""]
+    ]
+    if found.elects:
+        asked += [(right, home, "" if right.verb == "create" else lease) for right in of_the_lease()]
+    missing = []
+    for right, namespace, name in asked:
+        try:
+            allowed = await _allowed(api, user, right, namespace, name)
+        except Refused as error:
+            return Finding("warning", "rights", f"you cannot ask what {user} may do: {error}", ASK)
+        if not allowed:
+            missing.append(f"{right} in {namespace}" if namespace else str(right))
+    if missing:
+        return Finding(
+            "problem",
+            "rights",
+            f"{user} may not: {'; '.join(missing)}",
+            "install the chart with rbac.install=true, or grant these (docs/operations.md)",
+        )
+    return Finding("ok", "rights", f"{user} has all {len(asked)}")
+
+
+async def _allowed(api: Client, user: str, right: Right, namespace: str, name: str) -> bool:
+    plural, _, subresource = right.resource.partition("/")
+    attributes = {
+        "group": right.group,
+        "resource": plural,
+        "subresource": subresource,
+        "verb": right.verb,
+        "namespace": namespace,
+        "name": name,
+    }
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user, "groups": _groups(user), "resourceAttributes": attributes},
+    }
+    return bool((await api.create(REVIEWS, "", body, dict))["status"].get("allowed"))
+
+
+def _groups(user: str) -> list[str]:
+    """Those every service account is in."""
+    namespace = user.split(":")[2]
+    return ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
+
+
+async def _leader(api: Client, found: Installation) -> Finding:
+    namespace = found.flag("--leader-election-namespace", found.namespace)
+    name = found.flag("--leader-election-id", "trainop")
+    look = f"kubectl -n {found.namespace} logs deployment/{found.name}"
+    where = f"the lease {namespace}/{name}"
+    try:
+        lease = await api.get(LEASES, namespace, name, dict)
+    except Gone:
+        return Finding(
+            "problem", "leader", f"nobody leads: {where} is not there, no replica has made it", look
+        )
+    except Refused as error:
+        return Finding("warning", "leader", f"you cannot read {where}: {error}", ASK)
+    holder, age = lease["spec"].get("holderIdentity") or "", _age(lease)
+    if not holder:
+        return Finding("problem", "leader", f"nobody leads: {where} was given back and not taken", look)
+    if age > timedelta(seconds=lease["spec"].get("leaseDurationSeconds") or 15):
+        return Finding("problem", "leader", f"nobody leads: {where} of {holder} has expired", look)
+    return Finding("ok", "leader", f"{holder}, seen {age.total_seconds():.0f} s ago")
+
+
+async def _old(
+    api: Client, deployments: Iterable[Installation], kinds: list[Framework[Any]]
+) -> AsyncIterator[Finding]:
+    """Whether the operator before us works on the same kinds: two of them undo each other's work."""
+    known = set()
+    for found in deployments:
+        known.add(found.namespace)
+        if found.replicas and any(map(found.serves, kinds)):
+            yield _rival(f"runs as deployment {found}", found.namespace, found.name, kinds)
+    try:
+        leases = (await api.list(LEASES, dict)).items
+    except Refused as error:
+        yield Finding("warning", "rivals", f"you cannot see who holds a lease: {error}", ASK)
+        return
+    for lease in leases:
+        where = lease["metadata"]["namespace"]
+        # Of one with a Deployment its flags tell more than its lease.
+        if (
+            lease["metadata"]["name"] == OLD_LEASE
+            and where not in known
+            and _age(lease) < timedelta(minutes=1)
+        ):
+            yield _rival(f"holds its lease in namespace {where}", where, "training-operator", kinds)
+
+
+async def _hook(
+    api: Client, deployments: Iterable[Installation], kinds: Iterable[Framework[Any]]
+) -> AsyncIterator[Finding]:
+    """Whether the API server asks the operator before us about jobs that it does not serve any more."""
+    left = [kind for kind in kinds if not any(old.replicas and old.serves(kind) for old in deployments)]
+    try:
+        hooks = (await api.get(HOOKS, "", OLD_HOOK, dict)).get("webhooks") or []
+    except Gone:
+        return
+    except Refused as error:
+        yield Finding("warning", "webhook", f"you cannot see who is asked about jobs: {error}", ASK)
+        return
+    asked = {plural for hook in hooks for rule in hook.get("rules") or () for plural in rule["resources"]}
+    if dead := [kind.kind for kind in left if kind.plural in asked]:
+        yield Finding(
+            "problem",
+            "webhook",
+            f"no {' or '.join(dead)} can be created or changed: {OLD_HOOK} asks an operator that does not answer",
+            f"kubectl delete validatingwebhookconfiguration {OLD_HOOK}\n"
+            "or, where it serves other kinds, take the entries for these from it",
+        )
+
+
+def _rival(what: str, namespace: str, name: str, frameworks: Iterable[Framework[Any]]) -> Finding:
+    kinds = ", ".join(framework.kind for framework in frameworks)
+    stop = f"kubectl -n {namespace} scale deployment {name} --replicas=0"
+    otherwise = f"or let it serve other kinds than {kinds} only, with its --enable-scheme"
+    return Finding("problem", "rivals", f"the Kubeflow training operator {what}", f"{stop}\n{otherwise}")
+
+
+async def _writing(api: Client, framework: Framework[Any]) -> AsyncIterator[Finding]:
+    """Who else has lately been at work on this kind, whatever it is called."""
+    try:
+        jobs = (await api.list(resource(framework), dict)).items
+    except Gone:
+        return
+    except Refused as error:
+        yield Finding("warning", "rivals", f"you cannot see who writes {framework.plural}: {error}", ASK)
+        return
+    if writers := sorted(set(_writers(jobs))):
+        yield Finding(
+            "warning",
+            "rivals",
+            f"the status of {framework.plural} was lately written by {', '.join(writers)}",
+            "find out what it is, and stop it or set spec.runPolicy.managedBy on its jobs",
+        )
+
+
+def _writers(jobs: Iterable[Raw]) -> Iterator[str]:
+    """Who else has written a status not long ago."""
+    for job in jobs:
+        for entry in job["metadata"].get("managedFields") or ():
+            lately = entry.get("time") and _since(entry["time"]) < LONG_AGO
+            if entry.get("subresource") == "status" and lately and entry.get("manager") != "trainop":
+                yield entry.get("manager") or "somebody"
+
+
+def _age(lease: Raw) -> timedelta:
+    renewed = lease["spec"].get("renewTime")
+    return _since(renewed) if renewed else timedelta.max
+
+
+def _since(moment: str) -> timedelta:
+    return datetime.now(UTC) - datetime.fromisoformat(moment)

@@ -1,0 +1,64 @@
+"""How many requests may be in flight: fewer when the API server is overloaded or slow, more again as it recovers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+MOST, FEWEST = 64.0, 2.0
+SLOW = 1.0
+"""Seconds. A server that is well answers a write in a few hundredths of one."""
+OVERLOADED = frozenset({429, 503, 504})
+
+
+class Pressure:
+    """One more in flight for each round of good answers, half as many after a bad one: as TCP does it."""
+
+    def __init__(self, most: float = MOST) -> None:
+        self._most = self.limit = most
+        self._in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._cut_from = 0.0
+        """Requests sent before this say nothing new: one overload is not to be answered many times."""
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        await self._enter()
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+            self._admit()
+
+    def answered(self, code: int, sent: float) -> None:
+        """What came of a request that was sent at that time of the loop; code 0: nothing."""
+        now = asyncio.get_running_loop().time()
+        if code not in OVERLOADED and code and now - sent < SLOW:
+            self.limit = min(self._most, self.limit + 1 / self.limit)
+            self._admit()
+        elif sent >= self._cut_from:
+            self.limit = max(FEWEST, self.limit / 2)
+            self._cut_from = now
+
+    async def _enter(self) -> None:
+        if self._in_flight < int(self.limit) and not self._waiting:
+            self._in_flight += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._in_flight -= 1
+                self._admit()
+            raise
+
+    def _admit(self) -> None:
+        while self._waiting and self._in_flight < int(self.limit):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._in_flight += 1

@@ -1,0 +1,72 @@
+"""How the log looks: text for people, or one JSON object a line for programs. What a job runs is never in it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import Literal
+
+Format = Literal["text", "json"]
+
+
+def to_stderr(form: Format, level: str) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if form == "json" else _Text())
+    handler.addFilter(_without_the_way_there)
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    # kopf tells of every event it hands on; we tell of what comes of it.
+    detail = logging.getLogger().isEnabledFor(logging.DEBUG)
+    logging.getLogger("kopf").setLevel(logging.INFO if detail else logging.WARNING)
+    for chatty in ("aiohttp", "asyncio"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _without_the_way_there(record: logging.LogRecord) -> bool:
+    """kopf shows the inside of itself, several times over, when the API server said no or was away."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error and not record.name.startswith("trainop") and (isinstance(error, OSError) or _theirs(error)):
+        record.exc_info = None
+    return True
+
+
+def _theirs(error: BaseException) -> bool:
+    """Raised in a library that has its own way to go on; in which one, its message says."""
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    places = (*frames[-1:], type(error).__module__)
+    return any(name.partition(".")[0] in ("aiohttp", "kopf", "uvloop") for name in places)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return (
+        datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
+
+
+class _Text(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        about = getattr(record, "about", {})
+        uid = f" uid={about['uid']}" if about else ""
+        line = f"{_time(record)} {record.levelname:<7} {_one_line(record.getMessage())}{uid}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "about", {}),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def _one_line(message: str) -> str:
+    """What users wrote must not look like a line of ours."""
+    return "".join(c if c.isprintable() else " " for c in message)
