@@ -7,7 +7,7 @@ A folder exports one `FRAMEWORK = Framework(...)` and names it as an entry point
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from trainop.model import GVK, Env, Failed, Job, Member, S, Succeeded, Tally, Topology, Undecided, Verdict
@@ -102,6 +102,8 @@ class Framework(Generic[S]):
     companions: tuple[Companion[S], ...] = ()
     rules: tuple[Rule[S], ...] = ()
     wording: Wording = Wording()
+    one_machine: Env = field(default_factory=dict)
+    """What members that all run on one machine are told beside that, as with `trainop run`."""
 
     @property
     def gvk(self) -> GVK:

@@ -93,10 +93,12 @@ class Member(Struct, frozen=True):
     role: str
     index: int
     name: str
-    """The name of its pod and of its service: where peers of the same namespace find it."""
+    """Of its pod and of its service."""
     address: str
-    """The service's DNS name, good in every namespace."""
+    """Where it is found from every namespace: the DNS name of its service."""
     port: int
+    host: str = ""
+    """Where peers of the same namespace find it: the bare name of its service."""
 
 
 class Topology(Struct, frozen=True):

@@ -40,7 +40,7 @@ class MXJobSpec(JobSpec):
 def bootstrap(job: Job[MXJobSpec], topology: Topology) -> Bootstrap:
     """MX_CONFIG for those who read the whole cluster, DMLC_* for ps-lite, which asks the scheduler."""
     by_type = {role.lower(): members for role, members in topology.roles.items()}
-    cluster = {role: [{"url": m.name, "port": m.port} for m in by_type[role]] for role in sorted(by_type)}
+    cluster = {role: [{"url": m.host, "port": m.port} for m in by_type[role]] for role in sorted(by_type)}
     labels = {role: _tuner_key(job, role) for role in sorted(by_type)}
     shared = f'"cluster":{_json(cluster)},"labels":{_json(labels)}'
     root = next(iter(by_type.get("scheduler", ())), None)
@@ -50,7 +50,7 @@ def bootstrap(job: Job[MXJobSpec], topology: Topology) -> Bootstrap:
         variables = {
             "MX_CONFIG": f'{{{shared},"task":{task}}}',
             "DMLC_PS_ROOT_PORT": str(root.port) if root else "0",
-            "DMLC_PS_ROOT_URI": root.name if root else "",
+            "DMLC_PS_ROOT_URI": root.host if root else "",
             "DMLC_NUM_SERVER": str(len(by_type.get("server", ()))),
             "DMLC_NUM_WORKER": str(len(by_type.get("worker", ()))),
             "DMLC_ROLE": me.role.lower(),
@@ -102,6 +102,9 @@ FRAMEWORK = Framework(
     bootstrap=bootstrap,
     env_everywhere=True,
     outcome=outcome,
+    one_machine={
+        "DMLC_NODE_HOST": "127.0.0.1"
+    },  # ps-lite looks for a network interface, and a laptop may have none
     wording=Wording(
         running="{kind} {name} is running.",
         succeeded="{kind} {name} is successfully completed.",

@@ -15,7 +15,7 @@ def topology(framework: Framework[Any], job: Job[Any], cluster_domain: str = "")
     for role, replica in job.replicas.items():
         port = template.port(replica.template, framework.container, framework.port_name, framework.port)
         names = [child_name(job, role, index) for index in range(replica.replicas)]
-        roles[role] = tuple(Member(role, i, name, name + suffix, port) for i, name in enumerate(names))
+        roles[role] = tuple(Member(role, i, name, name + suffix, port, name) for i, name in enumerate(names))
     return Topology(roles)
 
 

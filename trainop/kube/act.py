@@ -14,7 +14,7 @@ from msgspec import Struct
 from trainop.engine import companions, gang, pods, services
 from trainop.engine.topology import topology
 from trainop.errors import Conflict, Exists, Gone, Refused, Temporary
-from trainop.framework import Bootstrap, Framework
+from trainop.framework import Framework
 from trainop.kube import wire
 from trainop.kube.caches import Caches
 from trainop.kube.cluster import Cluster, resource
@@ -28,6 +28,7 @@ from trainop.model import (
     DeletePod,
     DeletePodGroup,
     DeleteService,
+    Env,
     Job,
     Member,
     PatchPodGroup,
@@ -99,7 +100,7 @@ class _Hands:
 
     def __init__(self, cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> None:
         self._cluster, self._framework, self._job = cluster, framework, job
-        self._environment: Bootstrap | None = None
+        self._environment: Callable[[Member], Env] | None = None
 
     async def do(self, action: Action) -> bool:
         """Whether this call changed anything."""
@@ -142,10 +143,12 @@ class _Hands:
             return companions.service(self._framework, self._job, companion)
         return services.manifest(self._framework, self._job, member)
 
-    def _env(self, member: Member) -> Any:
+    def _env(self, member: Member) -> Env:
         if self._environment is None:
             members = topology(self._framework, self._job, self._cluster.settings.cluster_domain)
-            self._environment = self._framework.bootstrap(self._job, members)
+            placed = self._cluster.placed(members)
+            environment = self._framework.bootstrap(self._job, placed)
+            self._environment = lambda me: environment(placed.roles[me.role][me.index])
         return self._environment(member)
 
     def _gang(self) -> tuple[gang.Scheduler, Caches[SeenPodGroup]]:

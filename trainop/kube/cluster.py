@@ -14,7 +14,7 @@ from trainop.kube.caches import Caches
 from trainop.kube.jobs import Jobs
 from trainop.kube.port import Api, Resource
 from trainop.kube.recorder import Recorder
-from trainop.model import DEFAULTS, Job, SeenPod, SeenPodGroup, SeenService, Settings, World
+from trainop.model import DEFAULTS, Job, SeenPod, SeenPodGroup, SeenService, Settings, Topology, World
 
 
 def wall_clock() -> datetime:
@@ -55,6 +55,8 @@ class Cluster:
     settings: Settings = DEFAULTS
     clock: Callable[[], datetime] = wall_clock
     listener: Listener = SILENCE
+    placed: Callable[[Topology], Topology] = lambda members: members
+    """Says where members are reached, where that is not by the names of their services."""
     fence: Callable[[], None] = lambda: None
     """Called before each write on behalf of a job; raises Deposed when another operator may be leading."""
 

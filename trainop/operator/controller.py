@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from trainop.kube.cluster import Cluster, pod_groups, resource, wall_clock
 from trainop.kube.jobs import Jobs
 from trainop.kube.port import PODS, SERVICES, Api
 from trainop.kube.recorder import Recorder
-from trainop.model import DEFAULTS, GVK, Key, SeenPod, SeenPodGroup, SeenService, Settings
+from trainop.model import DEFAULTS, GVK, Key, SeenPod, SeenPodGroup, SeenService, Settings, Topology
 from trainop.operator.lease import Lease
 from trainop.operator.metrics import Metrics
 from trainop.operator.queue import WorkQueue
@@ -47,8 +47,10 @@ class Controller:
         workers: int = 16,
         metrics: Metrics | None = None,
         lease: Lease | None = None,
+        placed: Callable[[Topology], Topology] = lambda members: members,
     ) -> None:
-        """No namespaces: all of them. No lease: this process leads, and no other must be there."""
+        """No namespaces: all of them. No lease: this process leads, and no other must be there. `placed`: where
+        members are reached, where that is not by the names of their services."""
         self._api, self._frameworks, self._workers = api, frameworks, workers
         self._namespaces: Collection[str | None] = namespaces or (None,)
         self.metrics, self._lease = metrics or Metrics(), lease
@@ -77,6 +79,7 @@ class Controller:
             groups,
             settings,
             listener=Transitions(self.metrics),
+            placed=placed,
             fence=lease.check if lease else lambda: None,
         )
 
