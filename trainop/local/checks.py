@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,13 @@ def mistakes(framework: Framework[Any], job: Job[Any], options: Options) -> list
 def remarks(framework: Framework[Any], job: Job[Any], options: Options) -> list[str]:
     """What is different here, a sentence each, with what to pass."""
     everyone = list(_containers(framework, job))
-    return [
-        *_images(everyone, options),
-        *_resources(everyone),
-        *_volumes(everyone, options),
-        *_values(everyone, options),
-    ]
+    found = chain(
+        _images(everyone, options),
+        _resources(everyone),
+        _volumes(everyone, options),
+        _values(everyone, options),
+    )
+    return list(dict.fromkeys(found))
 
 
 Found = list[tuple[str, Raw, Raw]]

@@ -37,7 +37,9 @@ class Pod:
         self._members = [Container(c) for c in spec["containers"]]
         self._since = podstatus.now()
         self._processes: dict[str, Process] = {}
-        self._stopping, self._over, self._at_once = asyncio.Event(), False, False
+        self._stopping, self._at_once = asyncio.Event(), False
+        self.over = False
+        """Nothing of it runs, and nothing will."""
         self._life = asyncio.create_task(self._live())
 
     async def ended(self) -> None:
@@ -70,7 +72,7 @@ class Pod:
                 await asyncio.gather(*(self._keep(c, self._again) for c in self._members))
         finally:
             await self._end_sidecars(beside)
-            self._over = True
+            self.over = True
             await self._tell()
 
     async def _prepare(self, beside: list[asyncio.Task[None]]) -> bool:
@@ -148,5 +150,5 @@ class Pod:
         return self._folder.next_log(self.name, container.name)
 
     async def _tell(self) -> None:
-        told = podstatus.status(self._first, self._members, since=self._since, over=self._over)
+        told = podstatus.status(self._first, self._members, since=self._since, over=self.over)
         await self._report(self.raw, told)

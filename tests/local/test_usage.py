@@ -1,0 +1,119 @@
+"""What cannot be run is told in one line that says what to do, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.local.runs import Desk, container, role, tfjob
+from trainop.kube.port import Raw
+
+GOOD = tfjob(Chief=role("print('hello')"))
+Change = Callable[[Raw], Any]
+
+
+def of(change: Change) -> Raw:
+    job = tfjob(Chief=role("print('hello')"))
+    change(job)
+    return job
+
+
+def spec(job: Raw) -> Raw:
+    found: Raw = job["spec"]
+    return found
+
+
+NO_COMMAND = tfjob(Chief={"template": {"spec": {"containers": [{"name": "tensorflow", "image": "i"}]}}})
+FAR_AWAY = tfjob(
+    Chief={"template": {"spec": {"containers": [container("print('hello')", workingDir="/far/away")]}}}
+)
+CASES: dict[str, tuple[Raw, list[str], str]] = {
+    "no command": (
+        NO_COMMAND,
+        [],
+        "job.yaml cannot be run here: spec.tfReplicaSpecs.Chief.template.spec.containers[0] has no command: "
+        "images are not pulled here, so add the command to run",
+    ),
+    "a folder that is not here": (
+        FAR_AWAY,
+        [],
+        "job.yaml cannot be run here: spec.tfReplicaSpecs.Chief.template.spec.containers[0] works in /far/away, "
+        "which is not here: pass --mount /far/away=FOLDER",
+    ),
+    "a mistake in the spec": (
+        of(lambda job: spec(job).update(tfReplicaSpec={})),
+        [],
+        "job.yaml cannot be run: spec.tfReplicaSpec: unknown field",
+    ),
+    "a kind nobody knows": (
+        of(lambda job: job.update(kind="TFJop")),
+        [],
+        "job.yaml: nobody runs kubeflow.org/v1 TFJop; installed are kubeflow.org/v1 MXJob, kubeflow.org/v1 TFJob",
+    ),
+    "suspended": (
+        of(lambda job: spec(job).update(runPolicy={"suspend": True})),
+        [],
+        "TFJob job is suspended, so nothing would run: set spec.runPolicy.suspend to false",
+    ),
+    "someone else's": (
+        of(lambda job: spec(job).update(runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"})),
+        [],
+        "TFJob job is managed by kueue.x-k8s.io/multikueue: remove spec.runPolicy.managedBy to run it here",
+    ),
+    "a mount without a folder": (GOOD, ["--mount", "/app"], "--mount /app: write PATH=FOLDER"),
+    "a mount of a folder that is not there": (
+        GOOD,
+        ["--mount", "/app=/no/where"],
+        "--mount /app=/no/where: /no/where does not exist",
+    ),
+    "a mount below nothing": (GOOD, ["--mount", "app=."], "--mount app=.: app must begin with /"),
+    "a variable without a value": (GOOD, ["--env", "A"], "--env A: write NAME=VALUE"),
+    "an interpreter that is not there": (
+        GOOD,
+        ["--python", "/no/python"],
+        "--python /no/python: /no/python is no interpreter and no virtual environment",
+    ),
+    "a role that the job has not": (
+        GOOD,
+        ["--scale", "Worker=2"],
+        "--scale Worker=2: the job has no such role; it has Chief",
+    ),
+    "a number that is none": (
+        GOOD,
+        ["--scale", "Chief=many"],
+        "--scale Chief=many: write ROLE=N, such as Worker=2",
+    ),
+    "a time that is none": (
+        GOOD,
+        ["--timeout", "soon"],
+        "--timeout soon: write a time such as 90s, 10m or 1h",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_run_is_told_in_one_line(desk: Desk, case: str) -> None:
+    job, options, told = CASES[case]
+    run = desk.run(job, *options)
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"trainop: {told}\n")
+    assert not desk.run_dir.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "job.yaml has 0 documents: a run takes one job"),
+        ("a: 1\n---\nb: 2\n", "job.yaml has 2 documents: a run takes one job"),
+        ("- a\n", "job.yaml does not describe a job: it has no apiVersion and no kind"),
+        ("a: [\n", "job.yaml is not YAML: "),
+        (None, "job.yaml cannot be read: No such file or directory"),
+    ],
+)
+def test_a_file_that_is_no_job_is_told_in_one_line(desk: Desk, text: str | None, told: str) -> None:
+    desk.write = lambda job: None if text is None else (desk.folder / "job.yaml").write_text(text)  # type: ignore[assignment,method-assign]  # not a job
+    run = desk.run({})
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"trainop: {told}")
+    assert run.stderr.count("\n") == 1
