@@ -57,12 +57,15 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run_dir = folder / "run"
+        self.named = True
+        """Whether the folder of the run is."""
 
     def write(self, job: Raw) -> None:
         (self.folder / "job.yaml").write_text(yaml.safe_dump(job))
 
     def argv(self, *options: str) -> list[str]:
-        return [str(TRAINOP), "run", "job.yaml", "--run-dir", str(self.run_dir), *options]
+        place = ["--run-dir", str(self.run_dir)] if self.named else []
+        return [str(TRAINOP), "run", "job.yaml", *place, *options]
 
     def env(self, **more: str) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if k not in ("CI", "NO_COLOR", "FORCE_COLOR")}

@@ -25,7 +25,10 @@ from tests.local.runs import (
     tfjob,
 )
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to look")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to look"),
+    pytest.mark.thorough,
+]
 
 HURRIED = {"terminationGracePeriodSeconds": 1}
 SLOW = {"terminationGracePeriodSeconds": 1000}

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.local.runs import Desk, container, role, tfjob
+from trainop.cli import main
 from trainop.kube.port import Raw
 
 GOOD = tfjob(Chief=role("print('hello')"))
@@ -93,16 +95,25 @@ CASES: dict[str, tuple[Raw, list[str], str]] = {
 }
 
 
+def told(desk: Desk, monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr; nothing gets so far as to start a process."""
+    monkeypatch.chdir(desk.folder)
+    result = CliRunner().invoke(main, desk.argv(*options)[1:])
+    return result.exit_code, result.stdout, result.stderr
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_what_cannot_be_run_is_told_in_one_line(desk: Desk, case: str) -> None:
-    job, options, told = CASES[case]
-    run = desk.run(job, *options)
-    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"trainop: {told}\n")
+def test_what_cannot_be_run_is_told_in_one_line(
+    desk: Desk, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, options, message = CASES[case]
+    desk.write(job)
+    assert told(desk, monkeypatch, *options) == (2, "", f"trainop: {message}\n")
     assert not desk.run_dir.exists()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "job.yaml has 0 documents: a run takes one job"),
         ("a: 1\n---\nb: 2\n", "job.yaml has 2 documents: a run takes one job"),
@@ -111,9 +122,20 @@ def test_what_cannot_be_run_is_told_in_one_line(desk: Desk, case: str) -> None:
         (None, "job.yaml cannot be read: No such file or directory"),
     ],
 )
-def test_a_file_that_is_no_job_is_told_in_one_line(desk: Desk, text: str | None, told: str) -> None:
-    desk.write = lambda job: None if text is None else (desk.folder / "job.yaml").write_text(text)  # type: ignore[assignment,method-assign]  # not a job
-    run = desk.run({})
-    assert run.returncode == 2
-    assert run.stderr.startswith(f"trainop: {told}")
-    assert run.stderr.count("\n") == 1
+def test_a_file_that_is_no_job_is_told_in_one_line(
+    desk: Desk, text: str | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if text is not None:
+        (desk.folder / "job.yaml").write_text(text)
+    code, _, stderr = told(desk, monkeypatch)
+    assert code == 2
+    assert stderr.startswith(f"trainop: {message}")
+    assert stderr.count("\n") == 1
+
+
+def test_a_folder_that_holds_something_is_not_used(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write(GOOD)
+    desk.run_dir.mkdir()
+    (desk.run_dir / "mine").touch()
+    message = f"--run-dir {desk.run_dir} holds something already: name a new or an empty folder"
+    assert told(desk, monkeypatch) == (2, "", f"trainop: {message}\n")

@@ -88,17 +88,20 @@ class Screen:
 
     def _show_failures(self) -> None:
         for name, code, log in list(self._failures())[:MOST_LOGS]:
-            told = f"ended with {members.meaning(code)}; the last lines of {log}:"
-            self._echo(f"\n{click.style(name, bold=True)} {told}")
+            self._echo(
+                f"\n{click.style(name, bold=True)} ended with {members.meaning(code)}; the end of its log:"
+            )
             for line in ending(log, MOST_LINES):
                 self._echo(f"  {line}")
+            self._echo(f"all of it: {log}")
 
     def _failures(self) -> Iterator[tuple[str, int, Path]]:
-        """The last time that each member failed by itself; what was stopped at the end may have done so before."""
+        """The last time that each member failed by itself: what was stopped at the end may have done so before.
+        What stands beside the members fails no job."""
         for row in members.rows(self.book):
             code, ago = members.failure(self.book.framework, self.book.pods[row.pod])
             log = self._folder.newest_log(row.pod, row.container, ago)
-            if code and log:
+            if code and log and row.index:
                 yield row.label, code, log
 
     def _echo(self, text: str) -> None:
