@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import termios
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,6 +119,51 @@ class Desk:
             return "ready" in self.log(member)
         except OSError:
             return False
+
+
+class Terminal:
+    """A real one, as far as the command can tell."""
+
+    def __init__(self, desk: Desk, width: int, *options: str, **env: str) -> None:
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, width, 0, 0))
+        script = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
+        self._run = subprocess.Popen(  # noqa: S603 - our own command
+            [sys.executable, "-c", script, str(theirs), *desk.argv(*options)],
+            cwd=desk.folder,
+            env=desk.env(TERM="xterm", COLUMNS=str(width), LINES="30", **env),
+            pass_fds=[theirs],
+        )
+        os.close(theirs)
+        self._seen = b""
+
+    def read(self, until: Callable[[str], bool] = lambda seen: False) -> str:
+        """All that was written until that holds, or to the end."""
+        while not until(self._text()):
+            try:
+                fresh = os.read(self._ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not fresh:
+                break
+            self._seen += fresh
+        return self._text()
+
+    def _text(self) -> str:
+        return self._seen.decode(errors="replace")
+
+    def press(self, key: bytes) -> None:
+        os.write(self._ours, key)
+
+    def close(self) -> int:
+        """As when its window is closed; the exit code of the command, which has heard of it."""
+        os.close(self._ours)
+        return self._run.wait(PATIENCE)
+
+    def end(self) -> int:
+        """The exit code, after all that there is to read."""
+        self.read()
+        return self.close()
 
 
 def alive(mark: str) -> list[int]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from tests.local.runs import (
     STUBBORN,
     WITH_A_GRANDCHILD,
     Desk,
+    Terminal,
     alive,
     children,
     role,
@@ -92,19 +90,9 @@ def test_a_second_hang_up_is_no_hurry(desk: Desk) -> None:
 
 def test_a_closed_terminal_stops_all_members(desk: Desk) -> None:
     desk.write(JOB)
-    ours, theirs = pty.openpty()
-    script = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
-    run = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-c", script, str(theirs), *desk.argv()],
-        cwd=desk.folder,
-        env=desk.env(TERM="xterm"),
-        pass_fds=[theirs],
-        start_new_session=False,
-    )
-    os.close(theirs)
+    terminal = Terminal(desk, 80)
     mark = ready(desk, *MEMBERS, processes=PROCESSES)
-    os.close(ours)
-    assert run.wait(PATIENCE) == 130
+    assert terminal.close() == 130
     assert alive(mark) == []
 
 

@@ -2,63 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
-from collections.abc import Callable
 
 import pytest
 
-from tests.local.runs import FOREVER, PATIENCE, Desk, role, tfjob
+from tests.local.runs import FOREVER, Desk, Terminal, role, tfjob
 
 pytestmark = pytest.mark.thorough
 LONG = "print('a long line ' * 40)"
 COMMAND = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-class Terminal:
-    """A real one, as far as the command can tell."""
-
-    def __init__(self, desk: Desk, width: int, *options: str, **env: str) -> None:
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, width, 0, 0))
-        script = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
-        self._run = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-c", script, str(theirs), *desk.argv(*options)],
-            cwd=desk.folder,
-            env=desk.env(TERM="xterm", COLUMNS=str(width), LINES="30", **env),
-            pass_fds=[theirs],
-        )
-        os.close(theirs)
-        self._seen = b""
-
-    def read(self, until: Callable[[str], bool] = lambda seen: False) -> str:
-        """All that was written until that holds, or to the end."""
-        while not until(self._text()):
-            try:
-                fresh = os.read(self._ours, 65536)
-            except OSError:  # the other side is closed
-                break
-            if not fresh:
-                break
-            self._seen += fresh
-        return self._text()
-
-    def _text(self) -> str:
-        return self._seen.decode(errors="replace")
-
-    def press(self, key: bytes) -> None:
-        os.write(self._ours, key)
-
-    def end(self) -> int:
-        self.read()
-        os.close(self._ours)
-        return self._run.wait(PATIENCE)
 
 
 def rows(text: str) -> list[str]:

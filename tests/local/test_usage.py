@@ -27,22 +27,42 @@ def spec(job: Raw) -> Raw:
     return found
 
 
+def of_container(**fields: Any) -> Raw:
+    return tfjob(Chief={"template": {"spec": {"containers": [container("print('hello')", **fields)]}}})
+
+
+FIRST = "spec.tfReplicaSpecs.Chief.template.spec.containers[0]"
 NO_COMMAND = tfjob(Chief={"template": {"spec": {"containers": [{"name": "tensorflow", "image": "i"}]}}})
-FAR_AWAY = tfjob(
-    Chief={"template": {"spec": {"containers": [container("print('hello')", workingDir="/far/away")]}}}
-)
 CASES: dict[str, tuple[Raw, list[str], str]] = {
     "no command": (
         NO_COMMAND,
         [],
-        "job.yaml cannot be run here: spec.tfReplicaSpecs.Chief.template.spec.containers[0] has no command: "
+        f"job.yaml cannot be run here: {FIRST} has no command: "
         "images are not pulled here, so add the command to run",
     ),
     "a folder that is not here": (
-        FAR_AWAY,
+        of_container(workingDir="/far/away"),
         [],
-        "job.yaml cannot be run here: spec.tfReplicaSpecs.Chief.template.spec.containers[0] works in /far/away, "
+        f"job.yaml cannot be run here: {FIRST} works in /far/away, "
         "which is not here: pass --mount /far/away=FOLDER",
+    ),
+    "words and values that are no text": (
+        of_container(args=["--steps", 100], env=[{"name": "A", "value": 1}]),
+        [],
+        f"job.yaml cannot be run here: {FIRST}.args[1] must be text, not 100; put it in quotes; "
+        f"{FIRST}.env[0].value must be text, not 1; put it in quotes",
+    ),
+    "a command that is no list": (
+        of_container(command="python train.py"),
+        [],
+        f"job.yaml cannot be run here: {FIRST}.command must be a list of words, such as [python, train.py], "
+        "not 'python train.py'",
+    ),
+    "an init container without a name": (
+        tfjob(Chief=role("print('hello')", pod={"initContainers": [{"image": "i", "command": ["true"]}]})),
+        [],
+        "job.yaml cannot be run here: "
+        "spec.tfReplicaSpecs.Chief.template.spec.initContainers[0].name is required",
     ),
     "a mistake in the spec": (
         of(lambda job: spec(job).update(tfReplicaSpec={})),

@@ -47,8 +47,18 @@ class Screen:
             self._echo(textwrap.fill(f"note: {remark}", self._width, **FOLDED))
         self._echo(f"{kind}: logs and state are kept in\n  {self._folder.path}\n")
         self._lines.size(names)
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """The run, while it lasts."""
         if self._table:
             self._table.begin()
+        try:
+            yield
+        finally:
+            if self._table:
+                with contextlib.suppress(OSError):
+                    self._table.end()
 
     def tick(self) -> None:
         with contextlib.suppress(OSError):  # the terminal may be gone: the run goes on without
@@ -64,9 +74,6 @@ class Screen:
             self._echo(STOPPING)
 
     def end(self, why: Why, limit: str) -> None:
-        if self._table:
-            with contextlib.suppress(OSError):
-                self._table.end()
         match why:
             case Why.INTERRUPTED:
                 self._echo("\ninterrupted: all members have been stopped")
