@@ -23,7 +23,9 @@ MAY_USE = {
     "engine": {"api", "framework", "model", "template"},
     "podschema": {"api"},
     "crd": {"api", "framework", "podschema", "rules"},
+    "render": {"api", "engine", "framework", "model"},
     "registry": {"errors", "framework", "model"},
+    "files": {"crd", "errors", "framework", "model", "parse", "podschema", "rules"},
     "kube": {"api", "engine", "errors", "framework", "model"},
     "rights": {"framework", "model"},
     "doctor": {"crd", "engine", "errors", "framework", "kube", "model", "rights"},
@@ -35,15 +37,17 @@ MAY_USE = {
         "doctor",
         "engine",
         "errors",
+        "files",
         "framework",
         "kube",
         "model",
         "operator",
         "parse",
         "registry",
+        "render",
     },
 }
-CORE = ("api", "model", "framework", "template", "rules", "parse", "engine")
+CORE = ("api", "model", "framework", "template", "rules", "parse", "engine", "render")
 FOR_FRAMEWORKS = {"api", "framework", "model"}
 FORBIDDEN_IN_CORE = {
     "aiohttp", "asyncio", "kopf", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",

@@ -11,9 +11,13 @@ from trainop import __version__
 from trainop.errors import TrainopError, Unreachable, Usage
 
 COMMANDS = {
+    "check-framework": "Check a framework module against the contract.",
+    "completion": "Print what makes a shell complete commands.",
     "crds": "Print the CustomResourceDefinitions, or write them to files.",
     "doctor": "Say what is wrong with an installation, and what to do.",
     "operator": "Run the operator, in a cluster or outside of one.",
+    "render": "Print the pods and services the operator would make.",
+    "validate": "Tell every mistake in files with jobs.",
     "version": "Print the version.",
 }
 """To add one: its name and what it does, here; and the click command `command` in trainop/cli/NAME.py."""
