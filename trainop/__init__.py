@@ -4,6 +4,7 @@
     cli/          what people type                                              (shell)
     reconcile.py  one pass over one job: parse, observe, plan, act, report      (shell; read this first)
     kube/         the only room that talks to Kubernetes                        (shell)
+    check/        whether a framework keeps the contract                        (shell)
     doctor.py     what is wrong with an installation                            (shell)
     files/        jobs in files: every mistake with the place where it stands    (shell)
     registry.py   the installed frameworks, found by entry point                (shell)

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from trainop import __version__
 from trainop.errors import TrainopError, Unreachable, Usage
@@ -34,6 +35,14 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [
+            CompletionItem(name, help=purpose)
+            for name, purpose in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

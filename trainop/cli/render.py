@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # see mistakes.py
 
 
 @click.command("render")
-@click.argument("path", metavar="PATH")
+@click.argument("path", metavar="PATH", type=click.Path())
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 @click.option(
     "-n",

@@ -8,7 +8,7 @@ from trainop.cli import mistakes
 
 
 @click.command("validate")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(paths: tuple[str, ...], output: str) -> None:
     """Tell every mistake in the jobs of these files, with its place and what to write instead.

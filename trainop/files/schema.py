@@ -97,7 +97,7 @@ class Comparison:
         for field in schema.get("required", ()):
             if field not in there:
                 self._missing(where.below(field), fields[field])
-            left.setdefault(field, _sample(fields[field]))
+            left.setdefault(field, sample(fields[field]))
         if len(there) < schema.get("minProperties", 0):
             self._report(where, "at least one is needed")
         return left
@@ -194,10 +194,12 @@ class Comparison:
         self.findings.append(Finding(*where, message, hint, at_key, lost))
 
 
-def _sample(schema: Schema) -> Any:
+def sample(schema: Schema) -> Any:
     """Something that may stand where something must."""
     if "enum" in schema:
         return schema["enum"][0]
+    if "properties" in schema:
+        return {name: sample(schema["properties"][name]) for name in schema.get("required", ())}
     type_ = _TYPES.get(schema.get("type", "string"), (str,))[0]
     return schema.get("minimum", 1) if type_ is int else "?" if type_ is str else type_()
 
