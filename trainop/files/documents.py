@@ -107,7 +107,11 @@ def _opened(document: Document) -> Iterator[Document]:
         yield document
         return
     for number, item in enumerate(items):
-        prefix = below("items", number)
-        flaws = tuple(flaw for flaw in document.flaws if flaw.path.startswith(prefix) or number == 0)
-        start = document.stands[prefix].value
-        yield document._replace(value=item, prefix=f"{prefix}.", flaws=flaws, start=start)
+        prefix = f"{below('items', number)}."
+        start = document.stands[below("items", number)].value
+        flaws = tuple(
+            flaw
+            for flaw in document.flaws
+            if flaw.path.startswith(prefix) or (number == 0 and not flaw.path.startswith("items["))
+        )
+        yield document._replace(value=item, prefix=prefix, flaws=flaws, start=start)

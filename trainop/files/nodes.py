@@ -93,19 +93,16 @@ class Reading:
             text = text.translate(_TABS_OR_WHITE)
         try:
             self._measure(text)
-            found: list[Node] = list(yaml.compose_all(text, Loader=_Loader))
+            found: Node | None = yaml.compose(text, Loader=_Loader)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = self._place(mark.line, mark.column) if mark else Place(self._first, 1)
             raise Unreadable(Flaw(place, "", _sentence(error), _advice(text, error))) from None
         except yaml.YAMLError:
             raise Unreadable(self._control_character(text)) from None
-        if len(found) > 1:
-            second = self._at(found[1])
-            raise Unreadable(Flaw(second, "", "a second document begins here", "write --- above it"))
         if found:
-            self._count(found[0], {})
-        return found[0] if found else None
+            self._count(found, {})
+        return found
 
     def _measure(self, text: str) -> None:
         """Before anything is made of it: who composes nodes goes as deep as they are nested."""

@@ -110,7 +110,7 @@ class Comparison:
         right = _recognised(value, known, any_case=roles is not None)
         taken = set(right.values())
         for written, item in value.items():
-            if written in right or (open_ended and not roles):
+            if written in right or (open_ended and (item is None or not roles)):
                 name = _Name(right.get(written, written), written)
             elif meant := guess.meant(written, [name for name in known if name not in taken]):
                 taken.add(meant)
