@@ -69,13 +69,15 @@ TWEAKS: dict[str, list[Any]] = {
     **{f"spec/ROLES/{role}": [MX_ROLE, MX_ROLE | {"replicas": 0}] for role in ("Tuner", "tuner")},
 }
 
+VALUES: list[Any] = ["x", 1, True, None, [], {}, ""]
+PORTS: list[Any] = [80, "http", 1.5, True, []]
 POD = f"{WORKER}/template/spec"
 OF_TEMPLATES: dict[str, list[Any]] = {
     f"{CONTAINER}/resources": [
         {"limits": {"cpu": amount}} for amount in (1, "2", "500m", "lots", 1.5, True, None)
     ],
     f"{CONTAINER}/resource": [{}],
-    f"{CONTAINER}/env": [[{"name": "A", "value": value}] for value in ("x", 1, True, None, [], {}, "")],
+    f"{CONTAINER}/env": [[{"name": "A", "value": value}] for value in VALUES],
     f"{CONTAINER}/envs": [[{"name": "A"}]],
     f"{CONTAINER}/command": [["python"], "python", [1], [None], {}],
     f"{CONTAINER}/imagePullPolicy": ["Always", "always", 1],
@@ -86,7 +88,7 @@ OF_TEMPLATES: dict[str, list[Any]] = {
         {"runAsUsr": 1},
         {"privileged": "yes"},
     ],
-    f"{CONTAINER}/livenessProbe": [{"httpGet": {"port": port}} for port in (80, "http", 1.5, True, [])],
+    f"{CONTAINER}/livenessProbe": [{"httpGet": {"port": port}} for port in PORTS],
     f"{POD}/containers": [[{"name": "tensorflow", "image": "i"}, {"name": "tensorflow", "image": "i"}]],
     f"{POD}/restartPolicy": ["Never", 1, "Sometimes", None],
     f"{POD}/nodeSelector": [{"a": "b"}, {"a": 1}, {"a": None}, ["a"]],

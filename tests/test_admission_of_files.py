@@ -34,9 +34,12 @@ def server(crds: Cluster, core_api: CoreV1Api) -> Server:
 
 def read_by_kubectl(body: dict[str, Any]) -> dict[str, Any]:
     """In the JSON that kubectl makes of YAML a number without a fraction is whole."""
-    return json.loads(
-        json.dumps(body), parse_float=lambda text: float(text) if float(text) % 1 else int(float(text))
-    )
+
+    def number(text: str) -> float | int:
+        return int(float(text)) if float(text).is_integer() else float(text)
+
+    read: dict[str, Any] = json.loads(json.dumps(body), parse_float=number)
+    return read
 
 
 @pytest.mark.parametrize("name", GOOD)

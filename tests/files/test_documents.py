@@ -111,7 +111,10 @@ def test_a_separator_is_a_line_of_its_own_or_begins_one() -> None:
 
 @pytest.mark.parametrize("indent", [None, 2, "\t"])
 def test_json_is_read_too(indent: Any) -> None:
-    value = {"a": [1, 1.5, True, None, "t\tab", "\u00e9\u4e2d"], "b": {"c": "12:30", "d": "yes"}}
+    value = {
+        "a": [1, 1.5, True, None, "t\tab", "\u00e9\u4e2d", "\U0001f600", "\\ud83d\\ude00"],
+        "b": {"c": "12:30", "d": "yes"},
+    }
     assert only(json.dumps(value, indent=indent)).value == value
 
 

@@ -109,16 +109,19 @@ class _Identity:
         self.stranger = False
         """It is written in another dialect: its fields are not looked at."""
         self.framework: Framework[Any] | None = None
-        value = document.value if isinstance(document.value, dict) else {}
-        api_version, kind = _text(value, "apiVersion"), _text(value, "kind")
-        self.name = kind
-        if not document.flaws and not isinstance(document.value, dict):
+        api_version, self.name = _text(document.value, "apiVersion"), _text(document.value, "kind")
+        if isinstance(document.value, dict):
+            self._identify(frameworks, api_version, document.value)
+        elif not document.flaws:
             self._say("", "this is no Kubernetes object", "write apiVersion, kind, metadata and spec")
-        elif value:
-            self.framework = _meant(frameworks, api_version, kind, value)
+
+    def _identify(
+        self, frameworks: Mapping[GVK, Framework[Any]], api_version: str, value: Mapping[str, Any]
+    ) -> None:
+        self.framework = _meant(frameworks, api_version, self.name, value)
         if self.framework:
-            self._compare(self.framework.gvk, api_version, kind)
-        elif value and not (api_version and kind):
+            self._compare(self.framework.gvk, api_version, self.name)
+        elif not (api_version and self.name):
             missing = "kind" if api_version else "apiVersion"
             self._say(missing, "is required", f"write {missing}: ...")
 

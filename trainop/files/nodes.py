@@ -18,7 +18,10 @@ MOST_VALUES = 200_000
 TOO_MUCH = f"too much for a job: more than {MOST_VALUES} values or {DEEPEST} levels, counted with aliases written out"
 _BARE = "bare word"
 _TAGS = "tag:yaml.org,2002:"
-_TABS_OR_WHITE = str.maketrans("\t", " ")
+_TABS_TO_SPACES = str.maketrans("\t", " ")
+_HALVES = re.compile(
+    r"(?<!\\)(?P<before>(?:\\\\)*)\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
+)
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # C is faster and may be absent
@@ -89,8 +92,7 @@ class Reading:
 
     def _compose(self, text: str) -> Node | None:
         if text.lstrip().startswith("{"):
-            # JSON may be indented by tabs, YAML may not; there are none in the strings of JSON.
-            text = text.translate(_TABS_OR_WHITE)
+            text = _yaml(text)
         try:
             self._measure(text)
             found: Node | None = yaml.compose(text, Loader=_Loader)
@@ -207,6 +209,17 @@ class Reading:
 
     def _place(self, line: int, column: int) -> Place:
         return Place(self._first + line, column + 1)
+
+
+def _yaml(json: str) -> str:
+    """JSON is YAML but for two things: it may be indented by tabs, which do not stand in its strings, and writes
+    characters beyond 16 bits in two halves."""
+    return _HALVES.sub(_whole, json.translate(_TABS_TO_SPACES))
+
+
+def _whole(found: re.Match[str]) -> str:
+    high, low = int(found["high"], 16), int(found["low"], 16)
+    return f"{found['before']}\\U{0x10000 + ((high - 0xD800) << 10) + low - 0xDC00:08x}"
 
 
 def _children(node: Node) -> Iterator[Node]:
