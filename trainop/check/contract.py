@@ -104,6 +104,8 @@ def _example(path: str, subject: Subject) -> Iterator[Complaint]:
 def _result(name: str, check: Check, subject: Subject) -> Result:
     try:
         found = list(dict.fromkeys(islice(check(subject), 100)))
+    except Usage:
+        raise
     except Exception as error:  # whatever the code of a stranger does
         return Result(name, False, _told(error), "it must not raise, whatever it is given")
     if not found:

@@ -42,14 +42,17 @@ def reachable(subject: Subject) -> Iterator[Complaint]:
 
 def pure(subject: Subject) -> Iterator[Complaint]:
     for job in subject.jobs:
+        before = repr(job)
         for states in _mixtures(job):
             tally = _tally(subject.framework, job, states)
-            before = repr((job, tally))
             first = subject.framework.outcome(job, tally)
-            if subject.framework.outcome(job, tally) != first or repr((job, tally)) != before:
-                yield Complaint(
-                    f"{_shown(states)} gives one answer, then another", "compute it from job and tally"
-                )
+            if subject.framework.outcome(job, tally) != first:
+                message = f"{_shown(states)} gives one answer, then another"
+                yield Complaint(message, "compute it from job and tally alone")
+            elif tally != _tally(subject.framework, job, states):
+                yield Complaint("it changes the tally that it is given", "copy what you change")
+        if repr(job) != before:
+            yield Complaint("it changes the job that it is given", "copy what you change")
 
 
 def _mixtures(job: Job[Any]) -> Iterator[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -18,12 +19,13 @@ ATTRIBUTE = "FRAMEWORK"
 def load(target: str) -> object:
     """Whatever is there. Raises Usage when nothing is; else what the code of the module raises."""
     path = Path(target)
-    if path.suffix == ".py" or path.is_dir():
+    if path.suffix == ".py" or os.path.isdir(target):
         return _from_path(path)
     module, _, attribute = target.partition(":")
     if attribute:
-        # As `python -m` does: who writes a framework stands in its folder.
-        sys.path.insert(0, str(Path.cwd()))
+        if str(Path.cwd()) not in sys.path:
+            # As `python -m` does: who writes a framework stands in its folder.
+            sys.path.insert(0, str(Path.cwd()))
         return getattr(import_module(module), attribute)
     installed = {entry.name: entry for entry in entry_points(group=GROUP)}
     if target not in installed:

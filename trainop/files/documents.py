@@ -59,7 +59,7 @@ def documents(file: str, text: str) -> Iterator[Document]:
 
 
 def _files(path: str) -> list[str]:
-    if path == STDIN or not Path(path).is_dir():
+    if path == STDIN or not os.path.isdir(path):  # unlike Path's it takes any text
         return [path]
     found = [
         os.path.join(folder, name)
