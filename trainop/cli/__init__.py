@@ -76,6 +76,7 @@ def main() -> None:
 
     \b
     Examples:
+      trainop validate job.yaml
       trainop crds | kubectl apply -f -
       trainop COMMAND --help
     """

@@ -79,9 +79,8 @@ def _text(path: str) -> str:
         else:
             with Path(path).open("rb") as file:
                 content = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise Usage(f"{path}: {reason or error}; name a file, a folder, or - for stdin") from None
+    except OSError as error:
+        raise Usage(f"{path}: {error.strerror}; name a file, a folder, or - for stdin") from None
     if len(content) > LARGEST:
         raise Usage(f"{path}: larger than {LARGEST // 1024**2} MiB; split it")
     try:
