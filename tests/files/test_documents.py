@@ -118,6 +118,16 @@ def test_json_is_read_too(indent: Any) -> None:
     assert only(json.dumps(value, indent=indent)).value == value
 
 
+def test_objects_of_json_may_stand_one_after_the_other() -> None:
+    found = list(documents("f", '{"a": 1}\n{"a":\n 2}{"a": "}{"}\n---\n{"a": 4}\n'))
+    assert [d.value for d in found] == [{"a": 1}, {"a": 2}, {"a": "}{"}, {"a": 4}]
+    assert [d.stands["a"].value.line for d in found] == [1, 3, 3, 5]
+
+
+def test_yaml_may_begin_with_a_brace_too() -> None:
+    assert [d.value for d in documents("f", "{a: 1}\n---\n{b: 2}\n")] == [{"a": 1}, {"b": 2}]
+
+
 def test_a_list_is_opened() -> None:
     text = "kind: List\napiVersion: v1\nitems:\n  - kind: A\n  - kind: B\n    x: 1\n    x: 2\n"
     first, second = documents("f", text)

@@ -11,7 +11,8 @@ from trainop.podschema import Schema
 
 LIMIT = 256 * 1024
 """Bytes that an annotation may have, and `kubectl apply` puts the whole CRD into one."""
-_FOREIGN = ("$ref", "$defs", "oneOf", "allOf", "const")
+_FOREIGN = ("$ref", "$defs", "allOf", "const", "exclusiveMaximum", "exclusiveMinimum", "oneOf", "uniqueItems")
+"""What pydantic says and a CRD has no place for."""
 
 
 def builds(subject: Subject) -> Iterator[Complaint]:
@@ -23,7 +24,8 @@ def structural(subject: Subject) -> Iterator[Complaint]:
     for path, field in fields(subject.schema):
         typed = "type" in field or "x-kubernetes-int-or-string" in field
         if not typed or any(word in field for word in _FOREIGN):
-            yield Complaint(f"{path} has no plain type", "use bool, int, str, enums, lists, dicts and models")
+            remedy = "use bool, int, str, enums, lists, dicts and models; ge and le instead of gt and lt"
+            yield Complaint(f"{path} is more than a CRD can say", remedy)
 
 
 def small(subject: Subject) -> Iterator[Complaint]:

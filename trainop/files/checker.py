@@ -152,16 +152,15 @@ def _meant(
     frameworks: Mapping[GVK, Framework[Any]], api_version: str, kind: str, value: Mapping[str, Any]
 ) -> Framework[Any] | None:
     """By its kind, in any letter case; by a kind like it, in a group of ours; without a kind by its roles."""
-    kinds = {framework.kind.lower(): framework for framework in frameworks.values()}
-    if kind.lower() in kinds:
-        return kinds[kind.lower()]
-    group = api_version.rpartition("/")[0]
+    group, spec = api_version.rpartition("/")[0], value.get("spec")
     ours = [framework for framework in frameworks.values() if framework.group == group or not api_version]
-    if kind:
-        meant = guess.meant(kind, [framework.kind for framework in ours], _LIKE_A_KIND)
-        return kinds[meant.lower()] if meant else None
-    spec = value.get("spec")
-    return next((f for f in ours if isinstance(spec, dict) and f.replicas_field in spec), None)
+    if not kind:
+        return next((f for f in ours if isinstance(spec, dict) and f.replicas_field in spec), None)
+    for candidates in (ours, frameworks.values()):
+        if same := next((f for f in candidates if f.kind.lower() == kind.lower()), None):
+            return same
+    meant = guess.meant(kind, [framework.kind for framework in ours], _LIKE_A_KIND)
+    return next((framework for framework in ours if framework.kind == meant), None)
 
 
 def _counts(finding: Finding) -> bool:

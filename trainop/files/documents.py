@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
 LARGEST = 16 * 1024 * 1024
 """Bytes of one file."""
+_SOLID = re.compile(r"\S")
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
@@ -91,11 +94,21 @@ def _text(path: str) -> str:
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
     """Each document with the number of its first line. A mistake in one leaves the others readable."""
-    begins = [0, *(found.start() for found in _SEPARATOR.finditer(text) if found.start())]
+    begins = [0, *_json_ends(text)] if text.lstrip().startswith("{") else [0]
+    begins += [found.start() for found in _SEPARATOR.finditer(text, begins[-1]) if found.start()]
     line = 1
     for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
         yield line, text[begin:end]
         line += text.count("\n", begin, end)
+
+
+def _json_ends(text: str) -> Iterator[int]:
+    """Objects of JSON may stand one after the other, with nothing between them."""
+    decoder, end = json.JSONDecoder(), 0
+    with suppress(ValueError, RecursionError):
+        while solid := _SOLID.search(text, end):
+            _, end = decoder.raw_decode(text, solid.start())
+            yield end
 
 
 def _opened(document: Document) -> Iterator[Document]:

@@ -86,7 +86,6 @@ class Reading:
         self.stands: dict[str, Stand] = {}
         self.flaws: list[Flaw] = []
         node = self._compose(text)
-        self.empty = node is None
         self.start = Place(first_line, 1) if node is None else self._at(node)
         self.value = None if node is None else self._value(node, "")
 
@@ -123,11 +122,8 @@ class Reading:
         if id(node) not in known:
             known[id(node)] = _Size(MOST_VALUES, DEEPEST)  # for now: what contains itself has no end
             sizes = [self._count(child, known) for child in _children(node)]
-            values, levels = (
-                sum(size.values for size in sizes),
-                max((size.levels for size in sizes), default=0),
-            )
-            known[id(node)] = _Size(values + 1, levels + 1)
+            deepest = max((size.levels for size in sizes), default=0)
+            known[id(node)] = _Size(1 + sum(size.values for size in sizes), 1 + deepest)
         if known[id(node)].values > MOST_VALUES or known[id(node)].levels > DEEPEST:
             raise Unreadable(Flaw(self._at(node), "", TOO_MUCH))
         return known[id(node)]

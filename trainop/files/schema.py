@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from trainop.files import guess
@@ -15,14 +16,16 @@ from trainop.podschema import Schema
 
 UNKNOWN = "unknown field"
 _NOTHING = object()
-_TYPES: dict[str, tuple[type, str, str]] = {
-    "object": (dict, "a mapping of names to values", ""),
-    "array": (list, "a list", "begin each entry with '- '"),
-    "string": (str, "text", ""),
-    "integer": (int, "a whole number", ""),
-    "number": (float, "a number", ""),
-    "boolean": (bool, "true or false", ""),
+_TYPES: dict[str, tuple[tuple[type, ...], str, str]] = {
+    "object": ((dict,), "a mapping of names to values", ""),
+    "array": ((list,), "a list", "begin each entry with '- '"),
+    "string": ((str,), "text", ""),
+    "integer": ((int,), "a whole number", ""),
+    "number": ((int, float), "a number", ""),
+    "boolean": ((bool,), "true or false", ""),
 }
+"""Of each type of a schema: what it is in Python, what users call it, and what to do about anything else."""
+_SAMPLES: dict[str, Any] = {"object": {}, "array": [], "integer": 1, "number": 1, "boolean": False}
 _LONGEST_SHOWN = 40
 
 
@@ -70,11 +73,10 @@ class Comparison:
         kind = schema.get("type", "")
         if kind not in _TYPES:
             return value
-        type_, words, hint = _TYPES[kind]
-        if not isinstance(value, type_) or (type_ is int and isinstance(value, bool)):
-            return self._wrong(
-                where, f"must be {words}, not {_shown(value)}", _rewritten(kind, value) or hint
-            )
+        types, words, hint = _TYPES[kind]
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            message = f"must be {words}, not {_shown(value)}"
+            return self._wrong(where, message, _rewritten(kind, value) or hint)
         match value:
             case dict():
                 return self._object(value, schema, where)
@@ -200,8 +202,7 @@ def sample(schema: Schema) -> Any:
         return schema["enum"][0]
     if "properties" in schema:
         return {name: sample(schema["properties"][name]) for name in schema.get("required", ())}
-    type_ = _TYPES.get(schema.get("type", "string"), (str,))[0]
-    return schema.get("minimum", 1) if type_ is int else "?" if type_ is str else type_()
+    return schema.get("minimum", deepcopy(_SAMPLES.get(schema.get("type", ""), "?")))
 
 
 class _Name(NamedTuple):
@@ -242,13 +243,14 @@ def _rewritten(kind: str, value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """As JSON, which is YAML too, and not too much of it."""
-    if isinstance(value, str):
-        text = repr(value)
-    else:
-        text = json.dumps(value) if not isinstance(value, dict | list) or not value else _kind(value)
+    """As it may stand in YAML, and not too much of it."""
+    match value:
+        case str():
+            text = repr(value)
+        case dict() if value:
+            text = "a mapping"
+        case list() if value:
+            text = "a list"
+        case _:
+            text = json.dumps(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-
-
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else "a mapping"
