@@ -40,6 +40,7 @@ MAY_USE = {
         "parse",
         "podschema",
         "registry",
+        "rules",
     },
     "doctor": {"crd", "engine", "errors", "framework", "kube", "model", "rights"},
     "reconcile": {"engine", "framework", "kube", "model", "parse"},

@@ -9,15 +9,15 @@ from trainop.api.spec import JobSpec
 from trainop.check.subject import Complaint, Subject
 from trainop.framework import Wording
 from trainop.podschema import Schema
+from trainop.rules import MAX_NAME, NAME
 
-LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _NAMES = {
     "name": ("[a-z][a-z0-9]*", "one lower-case word, such as tensorflow"),
     "kind": ("[A-Z][A-Za-z0-9]*", "a word in CamelCase, such as TFJob"),
     "plural": ("[a-z][a-z0-9]*", "a lower-case word, such as tfjobs"),
-    "group": (rf"{LABEL}(\.{LABEL})+", "a domain, such as kubeflow.org"),
+    "group": (rf"{NAME}(\.{NAME})+", "a domain, such as kubeflow.org"),
     "version": ("v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?", "a version, such as v1 or v1alpha1"),
-    "container": (LABEL, "a DNS label, such as tensorflow"),
+    "container": (NAME, "a DNS label, such as tensorflow"),
     "port_name": ("(?=.*[a-z])[a-z0-9]([-a-z0-9]*[a-z0-9])?", "lower-case with a letter, such as tfjob-port"),
 }
 _LONGEST = {"port_name": 15}
@@ -27,11 +27,11 @@ LONGEST_ROLE = 20
 
 def names(subject: Subject) -> Iterator[Complaint]:
     for field, (pattern, words) in _NAMES.items():
-        value, longest = getattr(subject.framework, field), _LONGEST.get(field, 63)
+        value, longest = getattr(subject.framework, field), _LONGEST.get(field, MAX_NAME)
         if not isinstance(value, str) or not re.fullmatch(pattern, value) or len(value) > longest:
             yield Complaint(f"{field} is {value!r}", f"make it {words}, with at most {longest} characters")
     for short in subject.framework.short_names:
-        if not re.fullmatch(LABEL, short):
+        if not re.fullmatch(NAME, short):
             yield Complaint(f"the short name {short!r} cannot be typed", "make it a lower-case word")
     if not 1 <= subject.framework.port <= 65535:
         yield Complaint(f"port is {subject.framework.port}", "choose one of 1 to 65535")
@@ -45,7 +45,7 @@ def roles(subject: Subject) -> Iterator[Complaint]:
     for name in sorted({name for name in lower if lower.count(name) > 1}):
         yield Complaint(f"two roles are called {name}", "roles differ by more than letter case")
     for role in framework.roles:
-        if not re.fullmatch(LABEL, role.name.lower()) or len(role.name) > LONGEST_ROLE:
+        if not re.fullmatch(NAME, role.name.lower()) or len(role.name) > LONGEST_ROLE:
             remedy = f"use letters and digits, at most {LONGEST_ROLE}: pods are called NAME-role-0"
             yield Complaint(f"the role {role.name!r} cannot be part of a DNS name", remedy)
     for companion in framework.companions:
