@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trainop.errors import Usage
+
 if TYPE_CHECKING:  # what it takes to find mistakes takes long to import, and --help needs none of it
-    from trainop.files.checker import Mistake, Report
+    from trainop.files.checker import Checked, Mistake, Report
 
 
 def check(paths: Iterable[str]) -> Report:
@@ -30,6 +32,18 @@ def show(mistakes: Iterable[Mistake], *, err: bool = False) -> None:
         click.echo(f"{click.style(place, bold=True)}{about} {click.style(message, fg='red')}", err=err)
         if mistake.hint:
             click.echo(printable(f"    {mistake.hint}"), err=err)
+
+
+def good(path: str) -> list[Checked]:
+    """The jobs of a file, at least one; where there is a mistake, it is told and the program ends."""
+    report = check([path])
+    if report.mistakes:
+        show(report.mistakes, err=True)
+        click.echo(summary(report), err=True)
+        raise SystemExit(2)
+    if not report.good:
+        raise Usage(f"{path}: there is no job in it; {summary(report)}")
+    return report.good
 
 
 def as_json(mistakes: Iterable[Mistake]) -> str:

@@ -50,15 +50,9 @@ def command(path: str, output: str, namespace: str, gang_scheduler: str, cluster
     """
     from trainop.model import Settings
 
-    report = mistakes.check([path])
-    if report.mistakes:
-        mistakes.show(report.mistakes, err=True)
-        click.echo(mistakes.summary(report), err=True)
-        raise SystemExit(2)
-    if not report.good:
-        raise Usage(f"{path}: there is no job in it; {mistakes.summary(report)}")
+    jobs = mistakes.good(path)
     settings = Settings(cluster_domain=cluster_domain, gang_scheduler=gang_scheduler)
-    manifests = [item for checked in report.good for item in _rendered(checked, namespace, settings)]
+    manifests = [item for checked in jobs for item in _rendered(checked, namespace, settings)]
     click.echo(_text(manifests, output), nl=False)
 
 

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 @click.command("run")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=click.Path())
 @click.option(
     "--mount",
     "mounts",
@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
     help="json: the job with its status, at the end.",
 )
 def command(
-    file: Path,
+    file: str,
     mounts: tuple[str, ...],
     pythons: tuple[str, ...],
     env: tuple[str, ...],
