@@ -31,6 +31,11 @@ def of_container(**fields: Any) -> Raw:
     return tfjob(Chief={"template": {"spec": {"containers": [container("print('hello')", **fields)]}}})
 
 
+def of_pod(volume: Raw, mount: Raw) -> Raw:
+    own = container("print('hello')", volumeMounts=[mount])
+    return tfjob(Chief={"template": {"spec": {"containers": [own], "volumes": [volume]}}})
+
+
 FIRST = "spec.tfReplicaSpecs.Chief.template.spec.containers[0]"
 NO_COMMAND = tfjob(Chief={"template": {"spec": {"containers": [{"name": "tensorflow", "image": "i"}]}}})
 CASES: dict[str, tuple[Raw, list[str], str]] = {
@@ -61,8 +66,26 @@ CASES: dict[str, tuple[Raw, list[str], str]] = {
     "an init container without a name": (
         tfjob(Chief=role("print('hello')", pod={"initContainers": [{"image": "i", "command": ["true"]}]})),
         [],
-        "job.yaml cannot be run here: "
-        "spec.tfReplicaSpecs.Chief.template.spec.initContainers[0].name is required",
+        "job.yaml cannot be run here: spec.tfReplicaSpecs.Chief.template.spec.initContainers[0].name "
+        "must consist of lower-case letters, digits and -",
+    ),
+    "init containers that are none": (
+        tfjob(Chief=role("print('hello')", pod={"initContainers": {"name": "first"}})),
+        [],
+        "job.yaml cannot be run here: spec.tfReplicaSpecs.Chief.template.spec.initContainers must be a list of "
+        "containers",
+    ),
+    "a volume beside the folder of the run": (
+        of_pod({"name": "v", "emptyDir": {}}, {"name": "v", "mountPath": "/x", "subPath": "../../y"}),
+        [],
+        f"job.yaml cannot be run here: {FIRST}: the subPath of the volume at /x must be a path below it, "
+        "without `..`",
+    ),
+    "a volume whose name is a path": (
+        of_pod({"name": "../v", "emptyDir": {}}, {"name": "../v", "mountPath": "/x"}),
+        [],
+        f"job.yaml cannot be run here: {FIRST}: the name of the volume at /x must consist of lower-case letters, "
+        "digits and -",
     ),
     "a mistake in the spec": (
         of(lambda job: spec(job).update(tfReplicaSpec={})),
