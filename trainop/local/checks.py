@@ -27,32 +27,17 @@ _NOBODY: Raw = {"metadata": {"name": "", "namespace": "", "uid": ""}, "spec": {}
 def mistakes(framework: Framework[Any], job: Job[Any], options: Options) -> list[str]:
     """What a person has to change first, a sentence each."""
     found = [
-        f"{where}.initContainers must be a list of containers"
-        for where, spec in _pods(framework, job)
-        if len(mappings(written := spec.get("initContainers") or [])) != _length(written)
-    ]
-    found += [
         f"{where}{mistake}"
         for where, spec, container in _containers(framework, job)
-        for mistake in (*_misshapen(container), *_misplaced(spec, container), *_missing(container, options))
+        for mistake in (*_misnamed(container), *_misplaced(spec, container), *_missing(container, options))
     ]
     return list(dict.fromkeys(found))
 
 
-def _misshapen(container: Container) -> Iterator[str]:
-    """What an API server would not take."""
+def _misnamed(container: Container) -> Iterator[str]:
+    """Its log is called so, too."""
     if not _NAME.fullmatch(str(container.get("name", ""))):
         yield f".name {_NAME_MESSAGE}"
-    for field in ("command", "args"):
-        written = container.get(field)
-        if written is not None and not isinstance(written, list):
-            yield f".{field} must be a list of words, such as [python, train.py], not {written!r}"
-        for number, word in enumerate(written if isinstance(written, list) else ()):
-            if not isinstance(word, str):
-                yield f".{field}[{number}] must be text, not {word!r}; put it in quotes"
-    for number, entry in enumerate(mappings(container.get("env"))):
-        if not isinstance(entry.get("value", ""), str):
-            yield f".env[{number}].value must be text, not {entry['value']!r}; put it in quotes"
 
 
 def _misplaced(spec: Mapping[str, Any], container: Container) -> Iterator[str]:
