@@ -24,7 +24,9 @@ MAY_USE = {
     "podschema": {"api"},
     "crd": {"api", "framework", "podschema", "rules"},
     "registry": {"errors", "framework", "model"},
-    "kube": {"api", "engine", "errors", "framework", "model"},
+    "explain": {"api", "engine", "framework", "model", "parse", "template"},
+    "kube": {"api", "engine", "errors", "explain", "framework", "model"},
+    "rundir": {"errors", "explain", "framework", "kube", "model"},
     "rights": {"framework", "model"},
     "doctor": {"crd", "engine", "errors", "framework", "kube", "model", "rights"},
     "reconcile": {"engine", "framework", "kube", "model", "parse"},
@@ -35,15 +37,17 @@ MAY_USE = {
         "doctor",
         "engine",
         "errors",
+        "explain",
         "framework",
         "kube",
         "model",
         "operator",
         "parse",
         "registry",
+        "rundir",
     },
 }
-CORE = ("api", "model", "framework", "template", "rules", "parse", "engine")
+CORE = ("api", "model", "framework", "template", "rules", "parse", "engine", "explain")
 FOR_FRAMEWORKS = {"api", "framework", "model"}
 FORBIDDEN_IN_CORE = {
     "aiohttp", "asyncio", "kopf", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -12,9 +13,16 @@ from trainop.errors import TrainopError, Unreachable, Usage
 
 COMMANDS = {
     "crds": "Print the CustomResourceDefinitions, or write them to files.",
+    "delete": "Delete a job and what was made for it.",
     "doctor": "Say what is wrong with an installation, and what to do.",
+    "explain": "Say why a job is not running, or why it has failed.",
+    "logs": "Print the logs of a job's members, interleaved.",
     "operator": "Run the operator, in a cluster or outside of one.",
+    "resume": "Let a suspended job start anew.",
+    "status": "Show how a job and its members are doing.",
+    "suspend": "Take a job's pods away until it is resumed.",
     "version": "Print the version.",
+    "wait": "Wait until a job has succeeded, or for something else.",
 }
 """To add one: its name and what it does, here; and the click command `command` in trainop/cli/NAME.py."""
 
@@ -36,6 +44,8 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
         try:
             return super().invoke(ctx)
         except TrainopError as error:
@@ -61,5 +71,7 @@ def main() -> None:
     \b
     Examples:
       trainop crds | kubectl apply -f -
+      trainop status mnist
+      trainop explain mnist
       trainop COMMAND --help
     """

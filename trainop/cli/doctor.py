@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import textwrap
 
 import click
 
+from trainop.cli import options
+from trainop.cli.options import Where
+from trainop.cli.text import step, wrapped
 from trainop.doctor import Finding, examine
 from trainop.kube.client import Client
-from trainop.kube.credentials import load
 from trainop.registry import frameworks
 
-WIDTH = 78
-"""Of a terminal that has 80 columns, with room for a backslash."""
-COMMANDS = ("helm", "kubectl", "trainop")
 MARKS = {"ok": ("ok", "green"), "warning": ("warn", "yellow"), "problem": ("FAIL", "red")}
 
 
 @click.command("doctor")
-@click.option("--kubeconfig", envvar="KUBECONFIG", help="How to reach the cluster.  [env: KUBECONFIG]")
-@click.option("--context", help="The context of the kubeconfig; default: its current one.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(kubeconfig: str | None, context: str | None, output: str) -> None:
+@options.cluster
+@options.output()
+def command(where: Where, output: str) -> None:
     """Say what is wrong with the installation in a cluster, and what to do about it.
 
     Looks at the CRDs and their version, the operator's Deployment, each of its rights, its leader, and other
@@ -35,7 +31,7 @@ def command(kubeconfig: str | None, context: str | None, output: str) -> None:
       trainop doctor
       trainop doctor --context production -o json
     """
-    login, installed = load(kubeconfig, context), frameworks()
+    login, installed = where.credentials(), frameworks()
 
     async def look() -> list[Finding]:
         found = []
@@ -46,7 +42,7 @@ def command(kubeconfig: str | None, context: str | None, output: str) -> None:
                 found.append(finding)
         return found
 
-    found = asyncio.run(look())
+    found = options.run(look())
     if output == "json":
         click.echo(json.dumps([finding._asdict() for finding in found], indent=2))
     if output == "text":
@@ -70,20 +66,7 @@ def _summary(found: list[Finding]) -> str:
 def _print(finding: Finding) -> None:
     word, colour = MARKS[finding.level]
     text = f"{finding.about}: {finding.message}"
-    lines = _lines(text, " " * 5, " " * 6)
+    lines = wrapped(text, " " * 5, " " * 6)
     click.echo(click.style(f"{word:<4}", fg=colour) + "\n".join(lines)[4:])
     for remedy in finding.remedy.splitlines():
-        # A command can be copied from several lines, too.
-        end = " \\\n" if remedy.split()[0] in COMMANDS else "\n"
-        click.echo(end.join(_lines(remedy, "      -> ", " " * 9)))
-
-
-def _lines(text: str, first: str, others: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        click.echo(step(remedy))

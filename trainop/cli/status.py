@@ -1,0 +1,140 @@
+"""`trainop status`: how a job and each of its members are doing; without a job, all of them in a table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from trainop.cli import options
+from trainop.cli.options import Where
+
+if TYPE_CHECKING:  # it takes long to import, and --help needs none of it
+    from trainop.cli.following import Look
+    from trainop.explain.evidence import Evidence
+
+
+@click.command("status")
+@click.argument("job", required=False)
+@click.option("-w", "--watch", is_flag=True, help="Go on until the job has ended.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Without JOB: the jobs of all namespaces.")
+@options.namespaced
+@options.output()
+def command(job: str | None, watch: bool, all_namespaces: bool, where: Where, output: str) -> None:
+    """Show how a job is doing: its state and why, its members, what was last said about it.
+
+    JOB is a name, KIND/NAME such as tfjob/mnist, a YAML file that names the job, or the directory of a local run
+    (run/NAME: the last one of that name). Without JOB: a table of all jobs in the namespace. Ends with 0 whatever
+    became of the job; `trainop wait` tells scripts.
+
+    \b
+    Examples:
+      trainop status
+      trainop status mnist
+      trainop status tfjob/mnist -w
+      trainop status mnist -o json
+    """
+    if job is None and watch:
+        raise click.UsageError("name the job to watch")
+    if job is not None and all_namespaces:
+        raise click.UsageError("-A goes without a job: name the namespace of one with -n")
+    options.run(_all(where, output, all_namespaces) if job is None else _one(job, watch, where, output))
+
+
+async def _all(where: Where, output: str, all_namespaces: bool) -> None:
+    from trainop.cli import view
+    from trainop.kube.client import Client
+    from trainop.kube.cluster import wall_clock
+    from trainop.kube.find import every
+    from trainop.registry import frameworks
+
+    login = where.credentials()
+    namespace = None if all_namespaces else where.namespace or login.default_namespace
+    async with Client(login) as api:
+        found = await every(api, frameworks().values(), namespace)
+    if output == "json":
+        click.echo(json.dumps([view.one_of_many(it) for it in found], indent=2))
+    elif not found:
+        click.echo(f"no jobs in {f'namespace {namespace}' if namespace else 'any namespace'}", err=True)
+    else:
+        click.echo("\n".join(view.table(found, wall_clock(), namespaces=all_namespaces)))
+
+
+async def _one(job: str, watch: bool, where: Where, output: str) -> None:
+    from trainop.cli.subject import opened, subject
+    from trainop.kube import facts
+    from trainop.registry import frameworks
+    from trainop.rundir import Run
+    from trainop.rundir import look as look_there
+
+    meant = subject(job)
+    if isinstance(meant, Run):
+        known = frameworks()
+
+        async def recorded() -> Evidence:
+            return look_there(meant, known)
+
+        await _show(recorded, watch, output)
+        return
+    async with opened(where, meant) as (api, found):
+
+        async def look() -> Evidence:
+            return await facts.with_events(api, await facts.look(api, found))
+
+        await _show(look, watch, output)
+
+
+async def _show(look: Look, watch: bool, output: str) -> None:
+    if not watch:
+        _print(await look(), output)
+    elif output == "text" and sys.stdout.isatty():
+        await _live(look)
+    else:
+        await _by_line(look, output)
+
+
+def _print(evidence: Evidence, output: str, *, indent: int | None = 2) -> None:
+    from trainop.cli import view
+
+    if output == "json":
+        click.echo(json.dumps(view.as_json(evidence), indent=indent))
+    else:
+        click.echo("\n".join(view.lines(evidence)))
+
+
+async def _live(look: Look) -> None:
+    """One screen, drawn anew until the job has ended; it stays there."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from trainop.cli import view
+    from trainop.cli.following import looks
+
+    with Live(console=Console(), auto_refresh=False) as screen:
+        async for evidence in looks(look):
+            if evidence is None:
+                return
+            screen.update(Text.from_ansi("\n".join(view.lines(evidence))), refresh=True)
+            if evidence.job.status.finished:
+                return
+
+
+async def _by_line(look: Look, output: str) -> None:
+    """A line for each change; for a program, the whole of it each time."""
+    from trainop.cli import view
+    from trainop.cli.following import looks
+
+    told = ""
+    async for evidence in looks(look):
+        if evidence is None:
+            click.echo("the job was deleted", err=True)
+            return
+        news = view.summary(evidence)
+        if news != told:
+            told = news
+            click.echo(news) if output == "text" else _print(evidence, output, indent=None)
+        if evidence.job.status.finished:
+            return
