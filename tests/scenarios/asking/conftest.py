@@ -1,0 +1,82 @@
+"""Somebody at a terminal who asks about jobs that an operator in this process runs on a real API server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.cluster.controlplane import Cluster
+from tests.crashing import Ledger, operator
+from tests.node import Node, joined
+from tests.scenarios.casting import PARTS
+from tests.scenarios.stage import Cast, Stage
+from trainop import cli
+from trainop.framework import Framework
+from trainop.kube.port import Raw
+from trainop.registry import frameworks
+
+
+@pytest.fixture(scope="session")
+def known() -> dict[str, Framework[Any]]:
+    return {framework.kind: framework for framework in frameworks().values()}
+
+
+@pytest.fixture
+def cast(known: dict[str, Framework[Any]]) -> Cast:
+    return Cast(known["TFJob"], **PARTS["TFJob"])
+
+
+@pytest.fixture
+def stage_name(crds: Cluster) -> str:
+    return "cluster"
+
+
+@pytest.fixture
+async def stage(apart: Stage) -> AsyncIterator[Stage]:
+    async with operator(apart.operators_way, frameworks(), Ledger(), namespace=apart.namespace):
+        yield apart
+
+
+@pytest.fixture(scope="session")
+def node(crds: Cluster) -> Iterator[Node]:
+    with joined(crds) as node:
+        yield node
+
+
+@dataclass(frozen=True)
+class Person:
+    kubeconfig: Path
+    namespace: str
+
+    async def says(self, *words: str, code: int = 0) -> Result:
+        """`trainop WORDS`, as typed by somebody who works in that namespace; it ends with that code."""
+        return await self._run([*words, "-n", self.namespace], code)
+
+    async def asks(self, *words: str, code: int = 0) -> Any:
+        """What the answer is in JSON."""
+        return json.loads((await self.says(*words, "-o", "json", code=code)).stdout)
+
+    async def explains(self, what: str) -> Raw:
+        """The first finding."""
+        answer: Raw = (await self.asks("explain", what))["findings"][0]
+        return answer
+
+    async def _run(self, words: list[str], code: int) -> Result:
+        # In a thread: a command has an event loop of its own.
+        argv = [words[0], "--kubeconfig", str(self.kubeconfig), *words[1:]]
+        result = await asyncio.to_thread(CliRunner().invoke, cli.main, argv)
+        assert "Traceback" not in result.output
+        assert result.exit_code == code, (result.output, result.exception)
+        return result
+
+
+@pytest.fixture
+def person(crds: Cluster, apart: Stage) -> Person:
+    return Person(crds.kubeconfig, apart.namespace)
