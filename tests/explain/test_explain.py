@@ -40,7 +40,7 @@ def failed(message: str, **fields: Any) -> Any:
 
 
 def written_by(manager: str) -> Any:
-    fields = {"f:spec": {"f:runPolicy": {"f:suspend": {}}}}
+    fields: dict[str, Any] = {"f:spec": {"f:runPolicy": {"f:suspend": {}}}}
     return {"managedFields": [{"manager": manager, "time": "2024-05-01T12:00:00Z", "fieldsV1": fields}]}
 
 

@@ -82,8 +82,6 @@ async def read(api: Client, evidence: Evidence, ask: Ask) -> tuple[list[Line], l
         try:
             async with slots, aclosing(api.lines(PODS, namespace, row.pod_name, "log", query)) as lines:
                 return [_line(row, attempt, text) async for text in lines]
-        except Gone:
-            return []
         except ApiError as error:
             return Trouble(row.name, str(error))
 
@@ -156,7 +154,7 @@ class Follower:
             before = [tail for tail in self._tails.values() if tail.member == row.name]
             # Of a pod that was there before we came, what it wrote before its last start is not asked for.
             closed = own.restart_count - 1 if first else -1
-            replaced = max((tail.base + tail.closed + 1 for tail in before), default=0)
+            replaced = max((tail.base + tail.begun + 1 for tail in before), default=0)
             self._tails[uid] = _Tail(row.name, base=replaced, closed=closed)
         return self._tails[uid]
 
@@ -182,7 +180,7 @@ class Follower:
         if tail.last:
             query = {key: query[key] for key in query if key not in ("sinceSeconds", "tailLines")}
             query["sinceTime"] = tail.last
-        again = tail.same
+        again, tail.begun = tail.same, max(tail.begun, attempt)
         async with aclosing(self._api.lines(PODS, namespace, row.pod_name, "log", query)) as lines:
             async for text in lines:
                 line = _line(row, tail.base + attempt, text)
@@ -212,8 +210,9 @@ class _Tail:
     """How far the log of one pod has been told."""
 
     def __init__(self, member: str, *, base: int, closed: int) -> None:
-        self.member, self.base, self.closed = member, base, closed
-        """`base`: attempts of the pods that it replaces. `closed`: the last start that has been told to its end."""
+        self.member, self.base, self.begun, self.closed = member, base, closed, closed
+        """`base`: attempts of the pods that it replaces. `begun` and `closed`: the last start that has been told, and
+        the last that has been told to its end."""
         self.last, self.same = "", 0
         """The time of the last line, and how many lines of that very time there were."""
         self.task: asyncio.Task[None] | None = None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from tests.cluster.controlplane import Cluster
 from tests.crashing import Ledger, operator
 from tests.node import Node, joined
 from tests.scenarios.casting import PARTS
-from tests.scenarios.stage import Cast, Stage
+from tests.scenarios.stage import PATIENCE, Cast, Stage
 from trainop import cli
 from trainop.framework import Framework
 from trainop.kube.port import Raw
@@ -50,6 +53,33 @@ def node(crds: Cluster) -> Iterator[Node]:
         yield node
 
 
+class Watching:
+    """A command that is still running."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        assert process.stdout
+        assert process.stderr
+        self._out, self._err = process.stdout, process.stderr
+
+    async def line(self) -> str:
+        """The next one it prints."""
+        async with asyncio.timeout(PATIENCE):
+            return (await self._out.readline()).decode().rstrip("\n")
+
+    async def said(self) -> str:
+        """The next line on stderr."""
+        async with asyncio.timeout(PATIENCE):
+            return (await self._err.readline()).decode().rstrip("\n")
+
+    async def ends(self) -> tuple[int, list[str]]:
+        """Its exit code, and what it still had to say."""
+        async with asyncio.timeout(PATIENCE):
+            out, err = await self._process.communicate()
+        assert b"Traceback" not in err, err.decode()
+        return self._process.returncode or 0, out.decode().splitlines()
+
+
 @dataclass(frozen=True)
 class Person:
     kubeconfig: Path
@@ -68,12 +98,25 @@ class Person:
         answer: Raw = (await self.asks("explain", what))["findings"][0]
         return answer
 
+    @asynccontextmanager
+    async def watching(self, *words: str) -> AsyncIterator[Watching]:
+        """The command as a process of its own, which goes on while the test does."""
+        argv = [words[0], "--kubeconfig", str(self.kubeconfig), "-n", self.namespace, *words[1:]]
+        program = Path(sys.executable).with_name("trainop")
+        process = await asyncio.create_subprocess_exec(program, *argv, stdout=PIPE, stderr=PIPE)
+        try:
+            yield Watching(process)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
     async def _run(self, words: list[str], code: int) -> Result:
         # In a thread: a command has an event loop of its own.
         argv = [words[0], "--kubeconfig", str(self.kubeconfig), *words[1:]]
         result = await asyncio.to_thread(CliRunner().invoke, cli.main, argv)
-        assert "Traceback" not in result.output
-        assert result.exit_code == code, (result.output, result.exception)
+        assert isinstance(result.exception, SystemExit | None), result.exception
+        assert result.exit_code == code, result.output
         return result
 
 

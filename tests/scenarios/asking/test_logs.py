@@ -47,3 +47,122 @@ async def test_all_members_are_interleaved_in_the_order_of_time(
         "attempt": 0,
         "message": "Worker one",
     }
+
+
+async def test_role_index_tail_and_since_choose(
+    stage: Stage, person: Person, crds: Cluster, node: Node
+) -> None:
+    await bound(stage, crds, node)
+    for name in stage.children():
+        node.write(stage.namespace, name, "long ago", ago=3_600)
+        node.write(stage.namespace, name, "then", "now")
+    both = await person.says("logs", stage.name, "--role", "worker", "--tail", "1")
+    assert both.stdout.splitlines() == ["worker-0 | now", "worker-1 | now"]
+    one = await person.says("logs", stage.name, "--role", "WORKER", "--index", "1", "--since", "10m")
+    assert one.stdout.splitlines() == ["worker-1 | then", "worker-1 | now"]
+    wrong = await person.says("logs", stage.name, "--role", "wroker", code=2)
+    assert wrong.stderr == "trainop: TFJob has no role wroker; it has Chief, Master, PS, Worker, Evaluator\n"
+
+
+async def test_previous_is_what_was_written_before_the_last_restart(
+    stage: Stage, person: Person, crds: Cluster, node: Node
+) -> None:
+    await bound(stage, crds, node)
+    chief = stage.child("Chief")
+    nothing = await person.says("logs", stage.name, "--previous")
+    assert nothing.stdout == ""
+    assert nothing.stderr == f"TFJob {stage.namespace}/job: nothing has been written before\n"
+    node.write(stage.namespace, chief, "KeyError")
+    node.restart(stage.namespace, chief)
+    node.write(stage.namespace, chief, "better now")
+    await stage.kubelet.run(chief, restarts=1)
+    before = await person.asks("logs", stage.name, "--previous")
+    assert (before["attempt"], before["message"]) == (0, "KeyError")
+    now = await person.asks("logs", stage.name)
+    assert (now["attempt"], now["message"]) == (1, "better now")
+
+
+async def test_a_node_that_does_not_answer_is_told_and_the_others_are_read(
+    stage: Stage, person: Person, crds: Cluster, node: Node
+) -> None:
+    await stage.submit()
+    await stage.run_all()
+    node.bind(crds, stage.namespace, stage.child("Chief"))
+    node.write(stage.namespace, stage.child("Chief"), "here")
+    lost = Node("gone-away")
+    lost.bind(crds, stage.namespace, stage.child("PS"))
+    result = await person.says("logs", stage.name, code=3)
+    assert result.stdout == "chief-0  | here\n"
+    assert result.stderr.startswith("trainop: the log of ps-0 cannot be read: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+async def test_following_goes_through_restarts_and_replacements_to_the_end_of_the_job(
+    stage: Stage, person: Person, crds: Cluster, node: Node
+) -> None:
+    def attempt(line: str) -> tuple[str, int, str]:
+        told = json.loads(line)
+        return f"{told['role']} {told['index']}", told["attempt"], told["message"]
+
+    await stage.submit(Chief={"restartPolicy": "OnFailure"}, Worker={"restartPolicy": "ExitCode"})
+    await stage.run_all()
+    chief, worker = stage.child("Chief"), stage.child("Worker")
+    node.bind(crds, stage.namespace, chief)
+    async with person.watching("logs", stage.name, "-f", "-o", "json") as logs:
+        node.write(stage.namespace, chief, "begins")
+        assert attempt(await logs.line()) == ("Chief 0", 0, "begins")
+        # In place: what it wrote between two looks is not lost.
+        node.write(stage.namespace, chief, "fails")
+        node.restart(stage.namespace, chief)
+        node.write(stage.namespace, chief, "again")
+        await stage.kubelet.run(chief, restarts=1)
+        assert attempt(await logs.line()) == ("Chief 0", 0, "fails")
+        assert attempt(await logs.line()) == ("Chief 0", 1, "again")
+        # A member that comes to a node only now, and is replaced there.
+        node.bind(crds, stage.namespace, worker)
+        node.write(stage.namespace, worker, "works")
+        assert attempt(await logs.line()) == ("Worker 0", 0, "works")
+        old = (await stage.pods())[worker]["metadata"]["uid"]
+        node.end(stage.namespace, worker)
+        await stage.kubelet.exit(worker, 137)
+        await stage.until_replaced(worker, old)
+        node.forget(stage.namespace, worker)
+        await stage.kubelet.run(worker)
+        node.bind(crds, stage.namespace, worker)
+        node.write(stage.namespace, worker, "works anew")
+        assert attempt(await logs.line()) == ("Worker 0", 1, "works anew")
+        # The end of the job, and what is written to the last.
+        node.write(stage.namespace, chief, "done")
+        node.end(stage.namespace, chief)
+        await stage.kubelet.exit(chief)
+        await stage.until_state("Succeeded")
+        node.write(stage.namespace, worker, "told to stop")
+        node.end(stage.namespace, worker)
+        await stage.until(lambda: is_going(stage, worker), "the worker is cleaned up")
+        crds.run("delete", "pod", worker, "-n", stage.namespace, "--force", "--grace-period=0")
+        code, rest = await logs.ends()
+    assert code == 0
+    assert sorted(map(attempt, rest)) == [("Chief 0", 1, "done"), ("Worker 0", 1, "told to stop")]
+
+
+async def test_following_a_job_that_keeps_its_pods_ends_with_the_job(
+    stage: Stage, person: Person, crds: Cluster, node: Node
+) -> None:
+    await stage.submit({"cleanPodPolicy": "None"})
+    await stage.run_all()
+    chief, server = stage.child("Chief"), stage.child("PS")
+    for name in (chief, server):
+        node.bind(crds, stage.namespace, name)
+    async with person.watching("logs", stage.name, "-f") as logs:
+        node.write(stage.namespace, server, "serves")
+        assert await logs.line() == "ps-0     | serves"
+        node.write(stage.namespace, chief, "done")
+        assert await logs.line() == "chief-0  | done"
+        node.end(stage.namespace, chief)
+        await stage.kubelet.exit(chief)
+        assert await logs.ends() == (0, [])
+
+
+async def is_going(stage: Stage, name: str) -> bool:
+    pod = (await stage.pods()).get(name)
+    return pod is not None and "deletionTimestamp" in pod["metadata"]

@@ -1,0 +1,165 @@
+"""`trainop status` and `trainop wait` on a real API server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.scenarios.asking.conftest import Person
+from tests.scenarios.stage import Stage
+
+
+async def running(stage: Stage) -> None:
+    await stage.submit()
+    await stage.run_all()
+    await stage.until_state("Running")
+
+
+async def test_a_job_is_shown_with_its_members_and_its_events(stage: Stage, person: Person) -> None:
+    await running(stage)
+    await stage.kubelet.crash(stage.child("Worker", 1), 139, restarts=2)
+    lines = (await person.says("status", stage.name)).stdout.splitlines()
+    assert lines[0].startswith(f"TFJob {stage.namespace}/job: Running, for ")
+    assert lines[1:3] == [f"  TFJob {stage.namespace}/job is running.", "  Chief 1/1, PS 1/1, Worker 2/2"]
+    head, *members = [line.split() for line in lines[4:9]]
+    assert head == ["ROLE", "INDEX", "STATE", "RESTARTS", "AGE", "NODE", "EXIT"]
+    assert [row[:4] for row in members] == [
+        ["Chief", "0", "running", "0"],
+        ["PS", "0", "running", "0"],
+        ["Worker", "0", "running", "0"],
+        ["Worker", "1", "CrashLoopBackOff", "2"],
+    ]
+    assert lines[8].endswith("139 SIGSEGV: it crashed in native code")
+    assert lines[10].split() == ["AGO", "TYPE", "REASON", "EVENT"]
+    assert any("TFJobRunning" in line for line in lines[11:])
+
+
+async def test_a_program_gets_the_stored_status_and_the_members(stage: Stage, person: Person) -> None:
+    await running(stage)
+    answer = await person.asks("status", f"tfj/{stage.name}")
+    assert answer["status"] == (await stage.job())["status"]
+    assert answer["state"] == "Running"
+    assert answer["members"][0] | {"created": ""} == {
+        "role": "Chief",
+        "index": 0,
+        "pod": "job-chief-0",
+        "state": "running",
+        "restarts": 0,
+        "exitCode": None,
+        "exitMeaning": None,
+        "node": None,
+        "created": "",
+    }
+
+
+async def test_without_a_job_all_of_them_are_listed(stage: Stage, person: Person) -> None:
+    nothing = await person.says("status")
+    assert (nothing.stdout, nothing.stderr) == ("", f"no jobs in namespace {stage.namespace}\n")
+    await running(stage)
+    head, row = (await person.says("status")).stdout.splitlines()
+    assert head.split() == ["NAME", "KIND", "STATE", "PROGRESS", "AGE", "TIME", "WHY"]
+    assert row.split()[:4] == ["job", "TFJob", "Running", "4/4"]
+    everywhere = (await person.says("status", "-A")).stdout
+    assert f"\n{stage.namespace} " in everywhere
+    (one,) = await person.asks("status")
+    assert (one["name"], one["state"]) == ("job", "Running")
+
+
+async def test_watching_tells_each_change_until_the_job_has_ended(stage: Stage, person: Person) -> None:
+    await stage.submit()
+    await stage.until_pods_are(stage.children())
+    async with person.watching("status", stage.name, "-w") as status:
+        assert "Created (Chief 0/1, PS 0/1, Worker 0/2; " in await status.line()
+        await stage.run_all()
+        await stage.until_state("Running")
+        await stage.exit_all("Chief")
+        code, rest = await status.ends()
+    assert code == 0
+    assert f"TFJob {stage.namespace}/job: Succeeded" in rest[-1]
+
+
+async def test_a_bare_name_is_looked_up_under_all_kinds(stage: Stage, person: Person) -> None:
+    near = await person.says("status", "jbo", code=2)
+    assert near.stderr.startswith(f"trainop: no job is called jbo in namespace {stage.namespace}")
+    await stage.submit({"suspend": True})
+    near = await person.says("status", "jbo", code=2)
+    assert near.stderr == (
+        f"trainop: no job is called jbo in namespace {stage.namespace}: did you mean tfjob/job?\n"
+    )
+    await person.says("status", "mxjob/job", code=2)
+    wrong = await person.says("status", "pyjob/job", code=2)
+    assert wrong.stderr == "trainop: no job kind is called pyjob; there are: MXJob, TFJob\n"
+
+
+async def test_a_name_that_two_kinds_have_must_be_said_with_the_kind(
+    stage: Stage, person: Person, known: dict[str, object]
+) -> None:
+    from dataclasses import replace
+
+    from tests.scenarios.casting import PARTS
+    from tests.scenarios.stage import Cast
+
+    await stage.submit({"suspend": True})
+    other = replace(stage, cast=Cast(known["MXJob"], **PARTS["MXJob"]))  # type: ignore[arg-type]
+    await other.submit({"suspend": True})
+    both = await person.says("status", "job", code=2)
+    assert both.stderr == (
+        f"trainop: several jobs are called job in namespace {stage.namespace}: say mxjob/job and tfjob/job\n"
+    )
+    assert (await person.asks("status", "MXJob/job"))["kind"] == "MXJob"
+
+
+async def test_waiting_ends_when_it_is_so_and_tells_what_happens_meanwhile(
+    stage: Stage, person: Person
+) -> None:
+    await stage.submit()
+    async with person.watching("wait", stage.name, "--timeout", "5m") as wait:
+        assert await wait.said()
+        await stage.run_all()
+        await stage.until_state("Running")
+        await stage.exit_all("Chief")
+        assert await wait.ends() == (0, [f"TFJob {stage.namespace}/job has succeeded"])
+    over = await person.says("wait", stage.name, "--for", "failed", code=1)
+    assert over.stderr.splitlines()[-1] == (
+        f"TFJob {stage.namespace}/job has succeeded: it will not be failed any more"
+    )
+
+
+async def test_waiting_for_what_does_not_come_ends_in_time(stage: Stage, person: Person) -> None:
+    await stage.submit({"suspend": True})
+    await person.says("wait", stage.name, "--for", "condition=suspended", "--timeout", "5m")
+    late = await person.says("wait", stage.name, "--for", "running", "--timeout", "1s", code=1)
+    assert late.stderr.splitlines()[-1] == "the time is over, and job is not running"
+    answer = json.loads(
+        (
+            await person.says(
+                "wait", stage.name, "--for", "finished", "--timeout", "1s", "-o", "json", code=1
+            )
+        ).stdout
+    )
+    assert answer["reached"] is False
+
+
+async def test_waiting_for_a_job_to_go(stage: Stage, person: Person) -> None:
+    await running(stage)
+    async with person.watching("wait", stage.name, "--for", "deleted") as wait:
+        assert await wait.said()
+        await stage.delete()
+        assert await wait.ends() == (0, [f"TFJob {stage.namespace}/job was deleted"])
+    there_is_none = await person.says("wait", stage.name, "--for", "deleted")
+    assert there_is_none.stdout == "there is no job\n"
+    await person.says("wait", stage.name, "--for", "running", code=2)
+
+
+@pytest.mark.parametrize(
+    ("goal", "hint"),
+    [
+        ("suceeded", "did you mean succeeded?"),
+        ("condition=Runing", "did you mean running?"),
+        ("x", "there are"),
+    ],
+)
+async def test_a_goal_that_nobody_can_wait_for(person: Person, goal: str, hint: str) -> None:
+    result = await person.says("wait", "job", "--for", goal, code=2)
+    assert f"--for {goal}: nobody can wait for that: {hint}" in result.stderr
