@@ -12,7 +12,7 @@ from trainop.explain import exits
 from trainop.explain.answer import state, why
 from trainop.explain.evidence import Evidence
 from trainop.explain.findings import duration
-from trainop.explain.members import Row, progress, rows
+from trainop.explain.members import FINE, Row, progress, rows
 from trainop.kube.find import Found
 from trainop.model import Job
 from trainop.parse import parse
@@ -59,9 +59,7 @@ def as_json(evidence: Evidence) -> dict[str, Any]:
 def summary(evidence: Evidence) -> str:
     """One line that changes whenever something worth telling does."""
     job, members = evidence.job, list(rows(evidence))
-    troubled = [
-        f"{row.name} {row.word}" for row in members if row.word not in ("running", "succeeded", "gone")
-    ]
+    troubled = [f"{row.name} {row.word}" for row in members if row.word not in (*FINE, "gone")]
     more = f" and {len(troubled) - 4} more" if len(troubled) > 4 else ""
     told = "; ".join(filter(None, (_counts(job, members), ", ".join(troubled[:4]) + more)))
     return f"{evidence.title}: {state(job.status)}" + (f" ({told})" if told else "")

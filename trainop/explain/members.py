@@ -21,6 +21,7 @@ WORDS = {
     State.RETRY: "restarting",
     State.LOST: "lost",
 }
+FINE = (WORDS[State.ACTIVE], WORDS[State.SUCCEEDED])
 BY_PHASE = {"Running": State.ACTIVE, "Succeeded": State.SUCCEEDED, "Failed": State.FAILED}
 FEW = 3
 """Members that are still named one by one in a sentence."""
@@ -101,8 +102,8 @@ def named(members: Iterable[Row]) -> str:
 
 
 def progress(members: Iterable[Row]) -> dict[str, str]:
-    """`{"Worker": "3/4"}`: running or done, of all, by role."""
+    """`{"Worker": "3/4"}`: running or done, of all, by role. One that waits between two crashes does not run."""
     good: dict[str, list[bool]] = {}
     for row in members:
-        good.setdefault(row.role, []).append(row.state in (State.ACTIVE, State.SUCCEEDED))
+        good.setdefault(row.role, []).append(row.word in FINE)
     return {role: f"{sum(of)}/{len(of)}" for role, of in good.items()}

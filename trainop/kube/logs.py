@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -101,7 +101,7 @@ class Follower:
         """By the UID of the pod."""
         self._complained: set[Trouble] = set()
 
-    async def lines(self, looks: AsyncIterator[Evidence | None]) -> AsyncIterator[Line]:
+    async def lines(self, looks: AsyncIterator[Evidence | None]) -> AsyncGenerator[Line, None]:
         """`looks` are looks at the job, again and again; None: it is not there any more."""
         work = asyncio.create_task(self._run(looks))
         try:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import aclosing
 
 from tests.cluster.controlplane import Cluster
 from tests.node import Node
 from tests.scenarios.asking.conftest import Person
-from tests.scenarios.stage import Stage
+from tests.scenarios.stage import PATIENCE, Stage
+from trainop.cli.following import looks
+from trainop.kube import facts
+from trainop.kube.client import Client
+from trainop.kube.credentials import load
+from trainop.kube.find import Found
+from trainop.kube.logs import Ask, Follower
 
 
 async def bound(stage: Stage, crds: Cluster, node: Node) -> list[str]:
@@ -161,6 +169,31 @@ async def test_following_a_job_that_keeps_its_pods_ends_with_the_job(
         node.end(stage.namespace, chief)
         await stage.kubelet.exit(chief)
         assert await logs.ends() == (0, [])
+
+
+async def test_a_stream_that_breaks_off_loses_nothing_and_tells_nothing_twice(
+    stage: Stage, crds: Cluster, node: Node
+) -> None:
+    await bound(stage, crds, node)
+    chief = stage.child("Chief")
+    node.write(stage.namespace, chief, "one", "two")
+    async with Client(load(str(crds.kubeconfig)), silence=0.2) as impatient:
+        found = Found(stage.cast.framework, await stage.job())
+        follower = Follower(impatient, Ask("tensorflow", role="Chief"), lambda trouble: None)
+        told = follower.lines(looks(lambda: facts.look(impatient, found)))
+        async with aclosing(told), asyncio.timeout(PATIENCE):
+            assert [(await anext(told)).message for _ in range(2)] == ["one", "two"]
+            before = len(node.asked)
+            await stage.until(lambda: asked_again(node, before + 2), "the log to be asked for again")
+            node.write(stage.namespace, chief, "three")
+            assert (await anext(told)).message == "three"
+            node.end(stage.namespace, chief)
+            await stage.kubelet.exit(chief)
+            assert [line.message async for line in told] == []
+
+
+async def asked_again(node: Node, times: int) -> bool:
+    return len(node.asked) >= times
 
 
 async def is_going(stage: Stage, name: str) -> bool:

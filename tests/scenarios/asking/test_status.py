@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.scenarios.asking.conftest import Person
-from tests.scenarios.stage import Stage
+from tests.scenarios.casting import PARTS
+from tests.scenarios.stage import Cast, Stage
+from trainop.framework import Framework
 
 
 async def running(stage: Stage) -> None:
     await stage.submit()
     await stage.run_all()
-    await stage.until_state("Running")
+    await until(stage, progress="4/4")
+
+
+async def until(stage: Stage, **fields: object) -> None:
+    """The operator has written this."""
+
+    async def written() -> bool:
+        status = (await stage.job()).get("status", {})
+        return all(status.get(field) == value for field, value in fields.items())
+
+    await stage.until(written, str(fields))
 
 
 async def test_a_job_is_shown_with_its_members_and_its_events(stage: Stage, person: Person) -> None:
     await running(stage)
     await stage.kubelet.crash(stage.child("Worker", 1), 139, restarts=2)
+    await until(stage, restartCount=2)
+    told = "container tensorflow waiting message: back-off 40s restarting failed container"
+    await stage.until_told("CrashLoopBackOff", f"Error pod job-worker-1 {told}")
     lines = (await person.says("status", stage.name)).stdout.splitlines()
     assert lines[0].startswith(f"TFJob {stage.namespace}/job: Running, for ")
-    assert lines[1:3] == [f"  TFJob {stage.namespace}/job is running.", "  Chief 1/1, PS 1/1, Worker 2/2"]
+    assert lines[1:3] == [
+        f"  TFJob {stage.namespace}/job is running.",
+        "  Chief 1/1, PS 1/1, Worker 1/2; restarts: 2",
+    ]
     head, *members = [line.split() for line in lines[4:9]]
     assert head == ["ROLE", "INDEX", "STATE", "RESTARTS", "AGE", "NODE", "EXIT"]
     assert [row[:4] for row in members] == [
@@ -32,7 +52,8 @@ async def test_a_job_is_shown_with_its_members_and_its_events(stage: Stage, pers
     ]
     assert lines[8].endswith("139 SIGSEGV: it crashed in native code")
     assert lines[10].split() == ["AGO", "TYPE", "REASON", "EVENT"]
-    assert any("TFJobRunning" in line for line in lines[11:])
+    assert len(lines[11:]) == 5
+    assert any("CrashLoopBackOff" in line for line in lines[11:])
 
 
 async def test_a_program_gets_the_stored_status_and_the_members(stage: Stage, person: Person) -> None:
@@ -93,15 +114,10 @@ async def test_a_bare_name_is_looked_up_under_all_kinds(stage: Stage, person: Pe
 
 
 async def test_a_name_that_two_kinds_have_must_be_said_with_the_kind(
-    stage: Stage, person: Person, known: dict[str, object]
+    stage: Stage, person: Person, known: dict[str, Framework[Any]]
 ) -> None:
-    from dataclasses import replace
-
-    from tests.scenarios.casting import PARTS
-    from tests.scenarios.stage import Cast
-
     await stage.submit({"suspend": True})
-    other = replace(stage, cast=Cast(known["MXJob"], **PARTS["MXJob"]))  # type: ignore[arg-type]
+    other = replace(stage, cast=Cast(known["MXJob"], **PARTS["MXJob"]))
     await other.submit({"suspend": True})
     both = await person.says("status", "job", code=2)
     assert both.stderr == (
