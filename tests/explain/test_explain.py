@@ -75,7 +75,7 @@ BROKEN: dict[str, tuple[Evidence, str, str]] = {
             more={"quotas": (QUOTA,)},
         ),
         "QuotaExceeded",
-        "TFJob ns/mnist does not fit into the quota team: there is not enough of pods left in the namespace.",
+        "the quota team leaves no room for TFJob ns/mnist (pods).",
     ),
     "no node with room": (
         a_scene(
@@ -110,7 +110,7 @@ BROKEN: dict[str, tuple[Evidence, str, str]] = {
             Worker=1,
         ),
         "Unschedulable",
-        "no node takes worker-0: there is the taint dedicated: infra that it does not tolerate, no node that its "
+        "no node takes worker-0: there is the taint dedicated: infra that it does not tolerate and no node that its "
         "nodeSelector or affinity allows.",
     ),
     "an image that is not there": (

@@ -50,19 +50,18 @@ async def _answer(job: str, where: Where) -> tuple[Answer, Evidence]:
     from trainop import rundir
     from trainop.cli.subject import Written, subject
     from trainop.explain.answer import explain
+    from trainop.explain.of_files import of_file
     from trainop.registry import frameworks
 
-    meant = subject(job)
-    if isinstance(meant, rundir.Run):
-        evidence = rundir.look(meant, frameworks())
-    elif isinstance(meant, Written):
-        evidence = await _of_file(meant, where)
-    else:
-        evidence = await _of_job(meant, where)
-    if isinstance(meant, Written) and not evidence.job.uid:
-        from trainop.explain.of_files import of_file
-
-        return of_file(evidence, str(meant.path)), evidence
+    match subject(job):
+        case rundir.Run() as run:
+            evidence = rundir.look(run, frameworks())
+        case Written() as written:
+            evidence = await _of_file(written, where)
+            if evidence.strict:
+                return of_file(evidence, str(written.path)), evidence
+        case wanted:
+            evidence = await _of_job(wanted, where)
     return explain(evidence), evidence
 
 

@@ -24,7 +24,8 @@ COLOURS = {
     "Suspended": "yellow",
     "lost": "yellow",
 }
-LONGEST_CELL = 26
+LEAST = 16
+"""Columns of a table that one cell gets where there is not enough room for all."""
 COMMANDS = ("helm", "kubectl", "trainop")
 
 
@@ -55,26 +56,30 @@ def coloured(word: str) -> str:
 
 
 def columns(head: Sequence[str], rows: Iterable[Sequence[str]], *, state: str = "STATE") -> list[str]:
-    """Lines of a table. On a terminal the last column takes what is left of the width."""
-    table = [list(head), *(_short(row) for row in rows)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(head) - 1)]
-    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths)
+    """Lines of a table. On a terminal it is as wide as that, and cells that find no room are cut."""
+    table = [list(head), *([printable(cell).replace("\n", " ") for cell in row] for row in rows)]
+    *widths, last = [max(len(row[i]) for row in table) for i in range(len(head))]
+    if sys.stdout.isatty():
+        widths, last = _fitted(widths, shutil.get_terminal_size().columns)
     lines = []
     for number, row in enumerate(table):
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
+        cells = [f"{_cut(cell, width):<{width}}" for cell, width in zip(row, widths, strict=False)]
         if number:
             cells = [_state(cell) if head[i] == state else cell for i, cell in enumerate(cells)]
-        lines.append("  ".join([*cells, _cut(row[-1], room) if sys.stdout.isatty() else row[-1]]).rstrip())
+        lines.append("  ".join([*cells, _cut(row[-1], last)]).rstrip())
     return lines
 
 
-def _short(row: Sequence[str]) -> list[str]:
-    clean = [printable(cell).replace("\n", " ") for cell in row]
-    return [*(_cut(cell, LONGEST_CELL) for cell in clean[:-1]), clean[-1]]
+def _fitted(widths: list[int], room: int) -> tuple[list[int], int]:
+    """The widest column gives way until the last one has some room, too."""
+    widths = list(widths)
+    while (left := room - sum(widths) - 2 * len(widths)) < LEAST and max(widths) > LEAST:
+        widths[widths.index(max(widths))] -= 1
+    return widths, max(left, 1)
 
 
 def _cut(cell: str, room: int) -> str:
-    return cell if len(cell) <= max(room, 8) else f"{cell[: max(room, 8) - 1]}…"
+    return cell if len(cell) <= room else f"{cell[: room - 1]}…"
 
 
 def _state(cell: str) -> str:

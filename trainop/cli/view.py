@@ -109,6 +109,8 @@ def _times(job: Job[Any], now: datetime) -> str:
 
 def _cells(row: Row, now: datetime) -> tuple[str, ...]:
     end = f"{row.exit.exit_code} {exits.meaning(row.exit.exit_code, row.exit.reason)}" if row.exit else ""
+    if end and row.own and row.own.state.running:
+        end = f"before: {end}"
     node = row.pod.spec.node_name if row.pod else ""
     age = _age(row.created, now)
     return row.role, str(row.index), row.word, str(row.restarts), age, node or "-", end

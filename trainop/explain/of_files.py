@@ -1,4 +1,4 @@
-"""What can be said of a job that is only a file."""
+"""What can be said of a job that is only a file: what is wrong with it, or that it was not submitted."""
 
 from __future__ import annotations
 

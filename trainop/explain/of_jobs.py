@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from trainop.api.base import rfc3339
 from trainop.api.spec import OurManager
 from trainop.api.status import ConditionType
 from trainop.engine import labels
@@ -111,7 +112,7 @@ def out_of_time(evidence: Evidence) -> Iterator[Finding]:
             f"{evidence.title} was ended because it took longer than its activeDeadlineSeconds of {limit}."
         )
         then = ("raise spec.runPolicy.activeDeadlineSeconds, delete the job and submit it anew",)
-        yield Finding("DeadlineExceeded", message, (_started(evidence),), then)
+        yield Finding("DeadlineExceeded", message, tuple(_from_to(evidence)), then)
 
 
 def out_of_tries(evidence: Evidence) -> Iterator[Finding]:
@@ -146,9 +147,10 @@ def _exits(evidence: Evidence) -> Iterator[str]:
     yield from list(dict.fromkeys(told))[-4:]
 
 
-def _started(evidence: Evidence) -> str:
+def _from_to(evidence: Evidence) -> Iterator[str]:
     status = evidence.job.status
-    return f"it ran from {status.start_time} to {status.completion_time}"
+    if status.start_time and status.completion_time:
+        yield f"it ran from {rfc3339(status.start_time)} to {rfc3339(status.completion_time)}"
 
 
 def _after(evidence: Evidence) -> str:

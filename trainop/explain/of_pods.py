@@ -75,7 +75,7 @@ def _no_place(evidence: Evidence, told: str, members: list[Row]) -> Finding:
             clean = thing.rstrip(".: ")
             whys.append(why.format(clean))
             then.append(remedy.format(clean))
-    because = f": there is {', '.join(whys)}" if whys else ""
+    because = f": there is {' and '.join(whys)}" if whys else ""
     message = f"no node takes {named(members)}{because}."
     describe = kubectl(evidence, "describe", "pod", members[0].pod_name)
     return Finding("Unschedulable", message, (told, *_requests(members[0])), (*then, describe))

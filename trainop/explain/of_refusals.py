@@ -41,8 +41,8 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
 def _quota(evidence: Evidence, told: str) -> Finding:
     name, resources = _exceeded(told)
     which = f"the quota {name}" if name else "a quota"
-    of = f" of {' and '.join(resources)}" if resources else ""
-    message = f"{evidence.title} does not fit into {which}: there is not enough{of} left in the namespace."
+    of = f" ({', '.join(resources)})" if resources else ""
+    message = f"{which} leaves no room for {evidence.title}{of}."
     lines = [line for quota in evidence.quotas if quota.metadata.name == name for line in _used(quota)]
     then = (
         f"free some, ask for less, or have {which} raised:",

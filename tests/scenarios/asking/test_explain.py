@@ -26,10 +26,7 @@ async def test_a_quota_that_is_used_up(stage: Stage, person: Person) -> None:
     await stage.until_state("Blocked")
     found = await person.explains(stage.name)
     assert found["cause"] == "QuotaExceeded"
-    assert found["message"] == (
-        f"TFJob {stage.namespace}/job does not fit into the quota none: there is not enough of pods left in the "
-        "namespace."
-    )
+    assert found["message"] == f"the quota none leaves no room for TFJob {stage.namespace}/job (pods)."
     assert "quota none: pods 0 of 0 used" in found["evidence"]
 
 
