@@ -1,4 +1,7 @@
-"""Looking at a job again and again: often while something happens, seldom while nothing does."""
+"""Looking at a job again and again: often while something happens, seldom while nothing does.
+
+Not a watch: to look needs no more rights than to ask once, and a look that is lost costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,11 @@ async def looks(look: Look) -> AsyncIterator[Evidence | None]:
                 click.echo(f"trainop: {' '.join(str(error).split())}; asking again", err=True)
             silent, pause = True, LONGEST
             continue
-        same = seen.raw == before.raw and seen.pods == before.pods
-        before, silent, pause = seen, False, min(LONGEST, pause * 1.5) if same else SHORTEST
+        pause = min(LONGEST, pause * 1.5) if same(seen, before) else SHORTEST
+        before, silent = seen, False
         yield seen
+
+
+def same(one: Evidence, other: Evidence) -> bool:
+    """Nothing has changed but the time."""
+    return one.raw == other.raw and one.pods == other.pods

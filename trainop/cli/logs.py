@@ -56,6 +56,7 @@ async def _logs(job: str, follow: bool, where: Where, output: str, asked: dict[s
     from trainop.cli.subject import opened, subject
     from trainop.errors import Usage
     from trainop.kube import facts
+    from trainop.kube.logs import MOST_FOLLOWED
     from trainop.registry import frameworks
 
     meant = subject(job)
@@ -72,6 +73,11 @@ async def _logs(job: str, follow: bool, where: Where, output: str, asked: dict[s
         evidence = await facts.look(api, found)
         ask, printer = _ask(evidence, asked), Printer(evidence, output)
         if follow:
+            if (number := len(ask.chosen(evidence))) > MOST_FOLLOWED:
+                choose = "choose some with --role and --index"
+                raise Usage(
+                    f"{number} members are too many to follow at once (most: {MOST_FOLLOWED}): {choose}"
+                )
             return await _follow(api, found, ask, printer)
         return await _read(api, evidence, ask, printer)
 
@@ -105,10 +111,15 @@ async def _follow(api: Client, found: Found, ask: Ask, printer: Printer) -> int:
     from trainop.kube import facts
     from trainop.kube.logs import Follower
 
-    follower = Follower(api, ask, _complain)
-    async for line in follower.lines(looks(lambda: facts.look(api, found))):
+    troubles: list[Trouble] = []
+
+    def troubled(trouble: Trouble) -> None:
+        troubles.append(trouble)
+        _complain(trouble)
+
+    async for line in Follower(api, ask, troubled).lines(looks(lambda: facts.look(api, found))):
         printer.one(line)
-    return 0
+    return 3 if troubles else 0
 
 
 def _complain(trouble: Trouble) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -63,36 +64,40 @@ async def _all(where: Where, output: str, all_namespaces: bool) -> None:
 
 
 async def _one(job: str, watch: bool, where: Where, output: str) -> None:
+    from trainop import rundir
     from trainop.cli.subject import opened, subject
     from trainop.kube import facts
     from trainop.registry import frameworks
-    from trainop.rundir import Run
-    from trainop.rundir import look as look_there
 
     meant = subject(job)
-    if isinstance(meant, Run):
-        known = frameworks()
+    if isinstance(meant, rundir.Run):
 
         async def recorded() -> Evidence:
-            return look_there(meant, known)
+            return rundir.look(meant, frameworks())
 
-        await _show(recorded, watch, output)
+        async def complete(evidence: Evidence) -> Evidence:
+            return evidence
+
+        await _show(_Source(recorded, complete), watch, output)
         return
     async with opened(where, meant) as (api, found):
-
-        async def look() -> Evidence:
-            return await facts.with_events(api, await facts.look(api, found))
-
-        await _show(look, watch, output)
+        source = _Source(lambda: facts.look(api, found), lambda seen: facts.with_events(api, seen))
+        await _show(source, watch, output)
 
 
-async def _show(look: Look, watch: bool, output: str) -> None:
+class _Source(NamedTuple):
+    look: Look
+    told: Callable[[Evidence], Awaitable[Evidence]]
+    """The same with its events: there may be many of them, so they are read only when something has changed."""
+
+
+async def _show(source: _Source, watch: bool, output: str) -> None:
     if not watch:
-        _print(await look(), output)
+        _print(await source.told(await source.look()), output)
     elif output == "text" and sys.stdout.isatty():
-        await _live(look)
+        await _live(source)
     else:
-        await _by_line(look, output)
+        await _by_line(source, output)
 
 
 def _print(evidence: Evidence, output: str, *, indent: int | None = 2) -> None:
@@ -104,37 +109,46 @@ def _print(evidence: Evidence, output: str, *, indent: int | None = 2) -> None:
         click.echo("\n".join(view.lines(evidence)))
 
 
-async def _live(look: Look) -> None:
+async def _live(source: _Source) -> None:
     """One screen, drawn anew until the job has ended; it stays there."""
+    from dataclasses import replace
+
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
     from trainop.cli import view
-    from trainop.cli.following import looks
+    from trainop.cli.following import looks, same
 
+    shown: Evidence | None = None
     with Live(console=Console(), auto_refresh=False) as screen:
-        async for evidence in looks(look):
+        async for evidence in looks(source.look):
             if evidence is None:
+                screen.console.print("the job was deleted")
                 return
-            screen.update(Text.from_ansi("\n".join(view.lines(evidence))), refresh=True)
+            if shown is None or not same(shown, evidence):
+                shown = await source.told(evidence)
+            shown = replace(shown, now=evidence.now)
+            screen.update(Text.from_ansi("\n".join(view.lines(shown))), refresh=True)
             if evidence.job.status.finished:
                 return
 
 
-async def _by_line(look: Look, output: str) -> None:
+async def _by_line(source: _Source, output: str) -> None:
     """A line for each change; for a program, the whole of it each time."""
     from trainop.cli import view
     from trainop.cli.following import looks
 
-    told = ""
-    async for evidence in looks(look):
+    before = ""
+    async for evidence in looks(source.look):
         if evidence is None:
             click.echo("the job was deleted", err=True)
             return
         news = view.summary(evidence)
-        if news != told:
-            told = news
-            click.echo(news) if output == "text" else _print(evidence, output, indent=None)
+        if news != before and output == "text":
+            click.echo(news)
+        elif news != before:
+            _print(await source.told(evidence), output, indent=None)
+        before = news
         if evidence.job.status.finished:
             return

@@ -22,6 +22,8 @@ AT_ONCE = 16
 """Logs that are read at the same time."""
 ROOM = 1_000
 """Lines that wait to be printed."""
+MOST_FOLLOWED = 100
+"""Members, each with a connection of its own."""
 LINGER = 60.0
 """Seconds that pods of a job that has ended get to end, too, before they are left alone."""
 
@@ -83,6 +85,8 @@ async def read(api: Client, evidence: Evidence, ask: Ask) -> tuple[list[Line], l
             async with slots, aclosing(api.lines(PODS, namespace, row.pod_name, "log", query)) as lines:
                 return [_line(row, attempt, text) async for text in lines]
         except ApiError as error:
+            if _forbidden(error):
+                raise
             return Trouble(row.name, str(error))
 
     answers = await asyncio.gather(*map(one, ask.chosen(evidence)))
@@ -96,7 +100,8 @@ class Follower:
 
     def __init__(self, api: Client, ask: Ask, troubled: Callable[[Trouble], None]) -> None:
         self._api, self._ask, self._troubled = api, ask, troubled
-        self._lines: asyncio.Queue[Line | None] = asyncio.Queue(ROOM)
+        self._lines: asyncio.Queue[Line | ApiError | None] = asyncio.Queue(ROOM)
+        """None: that was all."""
         self._tails: dict[str, _Tail] = {}
         """By the UID of the pod."""
         self._complained: set[Trouble] = set()
@@ -106,6 +111,8 @@ class Follower:
         work = asyncio.create_task(self._run(looks))
         try:
             while (line := await self._lines.get()) is not None:
+                if isinstance(line, ApiError):
+                    raise line
                 yield line
             await work
         finally:
@@ -128,12 +135,14 @@ class Follower:
             for row in found:
                 self._tend(row, evidence, first=first, last=late)
             there = {row.pod.metadata.uid for row in found if row.pod}
-            busy = [t.task for uid, t in self._tails.items() if t.busy and (uid in there or not late)]
+            busy = {
+                t.task for uid, t in self._tails.items() if t.task and t.busy and (uid in there or not late)
+            }
             if ended_at is not None and not busy and all(self._told(row, late=late) for row in found):
                 return
             if evidence is None:
                 # Nobody will look again: what is still being read is all there will be.
-                await asyncio.wait([task for task in busy if task], timeout=LINGER)
+                await asyncio.wait(busy, timeout=LINGER)
                 return
             first = False
 
@@ -171,9 +180,13 @@ class Follower:
         except Gone:
             tail.closed = own.restart_count
         except ApiError as error:
-            if isinstance(error, Refused) and error.code == 400:
-                return  # it has not started yet, or its log is gone: the next look tells
-            self._complain(Trouble(row.name, str(error)))
+            if last:
+                tail.closed = own.restart_count  # there will not be another try
+            if _forbidden(error):
+                await self._lines.put(error)
+            elif last or not isinstance(error, Refused):
+                # Refused: it has not started yet, or has just ended. The next look tells.
+                self._complain(Trouble(row.name, str(error)))
 
     async def _pass_on(self, tail: _Tail, row: Row, attempt: int, namespace: str, **more: str) -> None:
         query = self._ask.query(**more)
@@ -252,6 +265,11 @@ def _has_log(own: Container, ask: Ask) -> bool:
     if ask.previous:
         return own.restart_count > 0
     return bool(own.state.running or own.ended)
+
+
+def _forbidden(error: ApiError) -> bool:
+    """For one member as for all of them."""
+    return isinstance(error, Refused) and error.code == 403
 
 
 def _line(row: Row, attempt: int, text: str) -> Line:

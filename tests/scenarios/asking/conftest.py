@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import os
+import pty
+import struct
 import sys
+import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.chart.rights import kubeconfig_of
 from tests.cluster.controlplane import Cluster
 from tests.crashing import Ledger, operator
 from tests.node import Node, joined
@@ -80,6 +87,16 @@ class Watching:
         return self._process.returncode or 0, out.decode().splitlines()
 
 
+def _all_of(terminal: FileIO) -> bytes:
+    shown = b""
+    try:
+        while chunk := terminal.read(65_536):
+            shown += chunk
+    except OSError:
+        pass  # nobody has the other end any more
+    return shown
+
+
 @dataclass(frozen=True)
 class Person:
     kubeconfig: Path
@@ -111,6 +128,25 @@ class Person:
                 process.kill()
             await process.communicate()
 
+    async def at_a_terminal(self, *words: str, **env: str) -> str:
+        """What a terminal of 80 columns has got from the command when it has ended."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+        argv = [words[0], "--kubeconfig", str(self.kubeconfig), "-n", self.namespace, *words[1:]]
+        process = await asyncio.create_subprocess_exec(
+            Path(sys.executable).with_name("trainop"),
+            *argv,
+            stdout=theirs,
+            stderr=theirs,
+            env=os.environ | {"TERM": "xterm-256color"} | env,
+        )
+        os.close(theirs)
+        with FileIO(ours) as terminal:
+            async with asyncio.timeout(PATIENCE):
+                shown = await asyncio.to_thread(_all_of, terminal)
+                assert await process.wait() == 0
+        return shown.decode()
+
     async def _run(self, words: list[str], code: int) -> Result:
         # In a thread: a command has an event loop of its own.
         argv = [words[0], "--kubeconfig", str(self.kubeconfig), *words[1:]]
@@ -123,3 +159,13 @@ class Person:
 @pytest.fixture
 def person(crds: Cluster, apart: Stage) -> Person:
     return Person(crds.kubeconfig, apart.namespace)
+
+
+def reader(crds: Cluster, namespace: str, folder: Path) -> Path:
+    """A kubeconfig of somebody who may look at jobs and pods there, and at nothing else."""
+    crds.run("create", "serviceaccount", "reader", "-n", namespace)
+    words = ("--verb=get,list", "--resource=pods,tfjobs.kubeflow.org,mxjobs.kubeflow.org")
+    crds.run("create", "role", "reader", "-n", namespace, *words)
+    who = f"--serviceaccount={namespace}:reader"
+    crds.run("create", "rolebinding", "reader", "-n", namespace, "--role=reader", who)
+    return kubeconfig_of(crds, "reader", namespace, folder)

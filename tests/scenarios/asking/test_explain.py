@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.chart.rights import kubeconfig_of
 from tests.cluster.controlplane import Cluster
 from tests.node import Node
-from tests.scenarios.asking.conftest import Person
+from tests.scenarios.asking.conftest import Person, reader
 from tests.scenarios.quota import Quota
 from tests.scenarios.stage import Stage
 from trainop.kube.port import PODS, Resource
@@ -208,13 +207,3 @@ async def test_who_may_not_see_everything_is_told_so_and_gets_an_answer(
         "trainop: you cannot see events: events i",
         "trainop: you cannot see resourcequotas: ",
     ]
-
-
-def reader(crds: Cluster, namespace: str, folder: Path) -> Path:
-    """A kubeconfig of somebody who may look at jobs and pods there, and at nothing else."""
-    crds.run("create", "serviceaccount", "reader", "-n", namespace)
-    words = ("--verb=get,list", "--resource=pods,tfjobs.kubeflow.org,mxjobs.kubeflow.org")
-    crds.run("create", "role", "reader", "-n", namespace, *words)
-    who = f"--serviceaccount={namespace}:reader"
-    crds.run("create", "rolebinding", "reader", "-n", namespace, "--role=reader", who)
-    return kubeconfig_of(crds, "reader", namespace, folder)

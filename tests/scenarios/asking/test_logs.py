@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import aclosing
+from pathlib import Path
+
+import pytest
 
 from tests.cluster.controlplane import Cluster
 from tests.node import Node
-from tests.scenarios.asking.conftest import Person
+from tests.scenarios.asking.conftest import Person, reader
 from tests.scenarios.stage import PATIENCE, Stage
 from trainop.cli.following import looks
 from trainop.kube import facts
@@ -190,6 +193,36 @@ async def test_a_stream_that_breaks_off_loses_nothing_and_tells_nothing_twice(
             node.end(stage.namespace, chief)
             await stage.kubelet.exit(chief)
             assert [line.message async for line in told] == []
+
+
+async def test_following_ends_also_where_a_log_cannot_be_read(
+    stage: Stage, person: Person, crds: Cluster, node: Node
+) -> None:
+    """The node is known, and where it is is not."""
+    await stage.submit({"cleanPodPolicy": "None"})
+    await stage.run_all()
+    crds.run("create", "-f", "-", stdin='{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "lost"}}')
+    Node("lost").bind(crds, stage.namespace, stage.child("PS"))
+    node.bind(crds, stage.namespace, stage.child("Chief"))
+    node.write(stage.namespace, stage.child("Chief"), "done")
+    node.end(stage.namespace, stage.child("Chief"))
+    await stage.kubelet.exit(stage.child("Chief"))
+    await stage.until_state("Succeeded")
+    result = await person.says("logs", stage.name, "-f", code=3)
+    assert result.stdout == "chief-0  | done\n"
+    assert result.stderr.startswith("trainop: the log of ps-0 cannot be read: ")
+
+
+@pytest.mark.parametrize("words", [(), ("-f",)])
+async def test_who_may_not_read_logs_is_told_so_once(
+    stage: Stage, crds: Cluster, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    await stage.submit()
+    await stage.run_all()
+    limited = Person(reader(crds, stage.namespace, tmp_path), stage.namespace)
+    result = await limited.says("logs", stage.name, *words, code=1)
+    assert 'cannot get resource "pods/log"' in result.stderr
+    assert len(result.stderr.splitlines()) == 1
 
 
 async def asked_again(node: Node, times: int) -> bool:

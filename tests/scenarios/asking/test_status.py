@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
 
+import click
 import pytest
 
 from tests.scenarios.asking.conftest import Person
@@ -98,6 +100,28 @@ async def test_watching_tells_each_change_until_the_job_has_ended(stage: Stage, 
         code, rest = await status.ends()
     assert code == 0
     assert f"TFJob {stage.namespace}/job: Succeeded" in rest[-1]
+
+
+async def test_on_a_terminal_a_screen_is_drawn_until_the_job_has_ended(stage: Stage, person: Person) -> None:
+    await running(stage)
+    watched = asyncio.create_task(person.at_a_terminal("status", stage.name, "-w"))
+    await stage.exit_all("Chief")
+    await stage.until_state("Succeeded")
+    screen = click.unstyle(await watched).rpartition(f"TFJob {stage.namespace}/job: ")[2]
+    assert screen.startswith("Succeeded after")
+    assert "Chief   0      succeeded" in screen
+
+
+@pytest.mark.parametrize(("env", "colour"), [({}, True), ({"NO_COLOR": "1"}, False)])
+async def test_a_terminal_of_eighty_columns_is_not_overrun(
+    stage: Stage, person: Person, env: dict[str, str], colour: bool
+) -> None:
+    await running(stage)
+    await stage.kubelet.crash(stage.child("Worker", 1), 137, restarts=2, reason="OOMKilled")
+    for words in (("status", stage.name), ("status",), ("explain", stage.name)):
+        shown = await person.at_a_terminal(*words, **env)
+        assert [line for line in click.unstyle(shown).splitlines() if len(line) > 80] == []
+        assert ("\x1b[3" in shown or "\x1b[1m" in shown) == colour
 
 
 async def test_a_bare_name_is_looked_up_under_all_kinds(stage: Stage, person: Person) -> None:
