@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.scenarios.asking.conftest import Person
+from tests.scenarios.asking.person import Person
 from tests.scenarios.stage import Stage
 
 

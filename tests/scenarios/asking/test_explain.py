@@ -11,7 +11,7 @@ import pytest
 
 from tests.cluster.controlplane import Cluster
 from tests.node import Node
-from tests.scenarios.asking.conftest import Person, reader
+from tests.scenarios.asking.person import Person, reader
 from tests.scenarios.quota import Quota
 from tests.scenarios.stage import Stage
 from trainop.kube.port import PODS, Resource

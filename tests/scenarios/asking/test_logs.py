@@ -11,7 +11,7 @@ import pytest
 
 from tests.cluster.controlplane import Cluster
 from tests.node import Node
-from tests.scenarios.asking.conftest import Person, reader
+from tests.scenarios.asking.person import Person, reader
 from tests.scenarios.stage import PATIENCE, Stage
 from trainop.cli.following import looks
 from trainop.kube import facts

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pytest
 
-from tests.scenarios.asking.conftest import Person
+from tests.scenarios.asking.person import Person
 from tests.scenarios.casting import PARTS
 from tests.scenarios.stage import Cast, Stage
 from trainop.framework import Framework
