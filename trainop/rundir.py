@@ -46,7 +46,8 @@ def look(run: Run, known: Known) -> Evidence:
     except (OSError, ValueError, LookupError, TypeError, AttributeError, msgspec.MsgspecError) as error:
         raise Usage(f"{run.path} cannot be read as a local run: {error}") from error
     words = {pod.name: _last_words(run, pod.name, framework.container) for pod in evidence.pods}
-    return replace(evidence, last_words={name: lines for name, lines in words.items() if lines})
+    told = {name: lines for name, lines in words.items() if lines}
+    return replace(evidence, last_words=told, home=str(run.path))
 
 
 def read(run: Run, evidence: Evidence, ask: Ask) -> list[Line]:

@@ -18,7 +18,7 @@ from tests.explain.scenes import (
     waiting,
 )
 from trainop.engine import labels
-from trainop.explain.evidence import Evidence, PodGroup, Quota
+from trainop.explain.evidence import Evidence, Node, Owned, PodGroup, Quota
 
 CREATED = a_status("Created", start_time=later(0))
 RUNS = a_status("Created", "Running", start_time=later(0))
@@ -41,6 +41,13 @@ def written_by(manager: str) -> Any:
     return {"managedFields": [{"manager": manager, "time": "2024-05-01T12:00:00Z", "fieldsV1": fields}]}
 
 
+def a_node(name: str, gpus: str) -> Node:
+    return msgspec.convert(
+        {"metadata": {"name": name}, "status": {"allocatable": {"nvidia.com/gpu": gpus}}}, Node
+    )
+
+
+RIVAL = msgspec.convert({"metadata": {"ownerReferences": [{"kind": "MXJob", "name": "mnist"}]}}, Owned)
 QUOTA = msgspec.convert(
     {
         "metadata": {"name": "team"},
@@ -87,6 +94,7 @@ BROKEN: dict[str, tuple[Evidence, str, str]] = {
             ),
             status=CREATED,
             Worker=2,
+            more={"nodes": (a_node("small", "0"), a_node("large", "1"))},
         ),
         "Unschedulable",
         "no node takes worker-0 and worker-1: there is not enough nvidia.com/gpu.",
@@ -172,6 +180,7 @@ BROKEN: dict[str, tuple[Evidence, str, str]] = {
                 "NameConflict", "pod mnist-worker-0 exists and is not this job's: delete or rename it"
             ),
             Worker=1,
+            more={"rival": RIVAL},
         ),
         "NameConflict",
         "TFJob ns/mnist cannot make its pod mnist-worker-0: there is one of that name already.",

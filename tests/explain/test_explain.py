@@ -37,8 +37,28 @@ def test_a_quota_is_shown_with_what_is_used_of_it() -> None:
 
 def test_what_no_node_has_is_shown_beside_what_was_asked_for() -> None:
     found = the("no node with room")
-    assert found.evidence[1] == "worker-0, container tensorflow, asks for nvidia.com/gpu 2"
+    assert found.evidence[1:] == (
+        "worker-0, container tensorflow, asks for nvidia.com/gpu 2",
+        "of 2 nodes large has the most nvidia.com/gpu: 1",
+    )
     assert found.next[0] == "ask for less nvidia.com/gpu, or add nodes that have it"
+
+
+def test_it_is_told_whose_the_name_is() -> None:
+    assert the("a name that is taken").evidence[1] == "pod mnist-worker-0 belongs to MXJob mnist"
+
+
+def test_pods_that_are_cleaned_up_after_the_end_are_no_cause() -> None:
+    going = a_pod("PS", phase="Running", deleting=True)
+    failure = a_pod("Worker", phase="Failed", container=ended(1))
+    answer = explain(a_scene(going, failure, status=failed("it has failed"), PS=1, Worker=1))
+    assert [finding.cause for finding in answer.findings] == ["MemberFailed"]
+
+
+def test_the_next_step_for_a_local_run_names_its_directory() -> None:
+    failure = a_pod("Worker", phase="Failed", container=ended(1))
+    scene = a_scene(failure, status=failed("it has failed"), Worker=1, more={"home": "runs/mnist"})
+    assert explain(scene).findings[0].next[-1] == "trainop logs runs/mnist --role Worker --index 0"
 
 
 def test_what_preemption_would_not_help_with_is_no_cause_of_its_own() -> None:

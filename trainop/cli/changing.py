@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
 
 import click
 
@@ -12,12 +11,11 @@ from trainop.api.status import ConditionType
 from trainop.cli.following import SHORTEST, looks
 from trainop.cli.options import Where
 from trainop.cli.subject import in_cluster, opened
-from trainop.engine import labels
 from trainop.errors import Conflict, Gone
 from trainop.kube import facts
 from trainop.kube.cluster import resource
 from trainop.kube.find import Found
-from trainop.kube.port import PODS, Api
+from trainop.kube.port import Api
 from trainop.parse import parse
 
 
@@ -68,14 +66,7 @@ async def _until_gone(api: Api, found: Found) -> None:
                 break
     except Gone:
         pass
-    metadata = found.raw["metadata"]
-    while True:
-        selector = f"{labels.JOB_NAME}={metadata['name']}"
-        left: list[Any] = (
-            await api.list(PODS, dict, namespace=metadata["namespace"], selector=selector)
-        ).items
-        if not any(facts.owner(pod) == found.uid for pod in left):
-            return
+    while await facts.pods_of(api, found):
         await asyncio.sleep(SHORTEST)
 
 

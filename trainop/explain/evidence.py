@@ -156,6 +156,31 @@ class PodGroup(Struct, frozen=True, rename="camel"):
     status: GroupStatus = GroupStatus()
 
 
+class NodeStatus(Struct, frozen=True, rename="camel"):
+    allocatable: dict[str, str] = {}
+
+
+class Node(Struct, frozen=True, rename="camel"):
+    metadata: Metadata
+    status: NodeStatus = NodeStatus()
+
+
+class Owner(Struct, frozen=True, rename="camel"):
+    kind: str = ""
+    name: str = ""
+
+
+class OwnedMetadata(Struct, frozen=True, rename="camel"):
+    name: str = ""
+    owner_references: tuple[Owner, ...] = ()
+
+
+class Owned(Struct, frozen=True, rename="camel"):
+    """Anything, as far as it tells whose it is."""
+
+    metadata: OwnedMetadata
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     framework: Framework[Any]
@@ -170,10 +195,15 @@ class Evidence:
     """About the job and its pods, oldest first."""
     quotas: tuple[Quota, ...] = ()
     group: PodGroup | None = None
+    nodes: tuple[Node, ...] = ()
+    rival: Owned | None = None
+    """What has a name that the job wants for a child."""
     last_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The end of the log of each pod that has failed, by the pod's name."""
     unseen: tuple[str, ...] = ()
     """What could not be read, and why."""
+    home: str = ""
+    """The directory of a local run; empty: the job is in a cluster."""
     strict: bool = False
     """Mind fields that nobody knows, too: in a file, where they are somebody's slip."""
 

@@ -44,8 +44,8 @@ def kubectl(evidence: Evidence, *words: str) -> str:
 
 def ours(evidence: Evidence, command: str, *words: str) -> str:
     """A command of our own about this job."""
-    job = f"{evidence.framework.kind.lower()}/{evidence.job.name}"
-    return " ".join(("trainop", command, job, "-n", evidence.job.namespace, *words))
+    there = (f"{evidence.framework.kind.lower()}/{evidence.job.name}", "-n", evidence.job.namespace)
+    return " ".join(("trainop", command, *((evidence.home,) if evidence.home else there), *words))
 
 
 def duration(passed: timedelta) -> str:

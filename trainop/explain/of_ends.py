@@ -46,16 +46,17 @@ def failed(evidence: Evidence) -> Iterator[Finding]:
 
 def taken_away(evidence: Evidence) -> Iterator[Finding]:
     """Not the job's fault: such members are replaced, unless their policy is Never."""
-    if evidence.job.status.finished and not evidence.job.status.is_true("Failed"):
-        return
+    # What goes after the end was cleaned up; only what failed the job is of interest then.
+    over = evidence.job.status.finished
+    states = (State.FAILED,) if over else (State.FAILED, State.LOST, State.GOING)
     disrupted = {pod.name for pod in evidence.seen if pod.disrupted or pod.reason}
     found = []
     for row in rows(evidence):
-        if row.pod and row.pod.name in disrupted and row.state in (State.LOST, State.FAILED, State.GOING):
+        if row.pod and row.pod.name in disrupted and row.state in states:
             target = row.pod.condition("DisruptionTarget")
             told = row.pod.status.message or (target.message if target else "")
             found.append(((row.pod.status.reason or "Disrupted", told, row.state is State.FAILED), row))
-        elif row.state is State.GOING:
+        elif row.state is State.GOING and not over:
             found.append((("Deleted", "", False), row))
     for (reason, told, final), members in alike(found).items():
         then = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainop import template
+from trainop.engine import quantity
 from trainop.engine.roster import State
 from trainop.explain.evidence import Container, Evidence
 from trainop.explain.findings import Finding, alike, kubectl
@@ -78,7 +79,17 @@ def _no_place(evidence: Evidence, told: str, members: list[Row]) -> Finding:
     because = f": there is {' and '.join(whys)}" if whys else ""
     message = f"no node takes {named(members)}{because}."
     describe = kubectl(evidence, "describe", "pod", members[0].pod_name)
-    return Finding("Unschedulable", message, (told, *_requests(members[0])), (*then, describe))
+    lines = (told, *_requests(members[0]), *_largest(evidence, told))
+    return Finding("Unschedulable", message, lines, (*then, describe))
+
+
+def _largest(evidence: Evidence, told: str) -> Iterator[str]:
+    """What the best node has of a resource that is short, whoever uses it now."""
+    short = dict.fromkeys(name.rstrip(".") for name in re.findall(WHY_NO_PLACE[0][0], told))
+    for resource in short if evidence.nodes else ():
+        there = [(quantity.parse(node.status.allocatable.get(resource, 0)), node) for node in evidence.nodes]
+        most, node = max(((amount, node) for amount, node in there if amount), key=lambda it: it[0].value)
+        yield f"of {len(there)} nodes {node.metadata.name} has the most {resource}: {most}"
 
 
 def _requests(row: Row) -> Iterator[str]:

@@ -69,7 +69,14 @@ def _name_conflict(evidence: Evidence, told: str) -> Finding:
     what, name = (found[1], found[2]) if found else ("", "")
     message = f"{evidence.title} cannot make its {what or 'child'} {name}: there is one of that name already."
     see = (kubectl(evidence, "get", what.lower(), name, "--show-labels"),) if name else ()
-    return Finding("NameConflict", message, (told,), ("delete or rename it, or rename the job", *see))
+    then = ("delete or rename it, or rename the job", *see)
+    return Finding("NameConflict", message, (told, *_whose(evidence, f"{what} {name}")), then)
+
+
+def _whose(evidence: Evidence, child: str) -> Iterator[str]:
+    if evidence.rival:
+        owners = [f"{owner.kind} {owner.name}" for owner in evidence.rival.metadata.owner_references]
+        yield f"{child} belongs to {' and '.join(owners) or 'nobody: it was made by itself'}"
 
 
 def _pod_security(evidence: Evidence, told: str) -> Finding:
