@@ -22,7 +22,7 @@ Line = tuple[str, str]
 
 
 class Node:
-    """Pods are known by namespace, name and UID-less: a test that replaces one says so with `forget`."""
+    """A pod is known by namespace and name: a test that has one replaced says so with `forget`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -229,6 +229,14 @@ def test_the_status_of_a_local_run_is_that_of_a_job(tmp_path: Path) -> None:
     assert {row["role"]: row["exitCode"] for row in answer["members"]} == {"PS": None, "Worker": 1}
 
 
+def test_watching_a_local_run_that_is_over_ends_at_once(tmp_path: Path) -> None:
+    result = trainop("status", str(a_run(tmp_path / "run")), "-w")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "TFJob ns/mnist: Failed (PS 1/1, Worker 0/1; worker-0 failed)\n",
+    )
+
+
 # --- files --------------------------------------------------------------------------------------------------
 
 

@@ -190,6 +190,17 @@ BROKEN: dict[str, tuple[Evidence, str, str]] = {
         "InvalidSpec",
         "TFJob ns/mnist cannot run: its spec is not valid.",
     ),
+    "a mistake that only the operator sees": (
+        a_scene(
+            status=a_status(
+                "Created",
+                a_condition("Failed", reason="TFJobFailedValidation", message="TF_CONFIG is too long"),
+            ),
+            Worker=1,
+        ),
+        "InvalidSpec",
+        "TFJob ns/mnist cannot run: its spec is not valid.",
+    ),
     "a spec that was right before an edit": (
         a_scene(a_pod("Worker", phase="Running"), status=RUNS, Worker={"replicas": -1}),
         "InvalidSpec",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 
 import click
 
@@ -60,13 +61,10 @@ async def delete(job: str, where: Where, output: str, *, wait: bool) -> int:
 
 async def _until_gone(api: Api, found: Found) -> None:
     """The job first, then its pods: the cluster takes them away after it, each in its own time."""
-    try:
-        async for evidence in looks(lambda: facts.look(api, found)):
-            if evidence is None:
-                break
-    except Gone:
-        pass
-    while await facts.pods_of(api, found):
+    with suppress(Gone):
+        async for _ in looks(lambda: facts.look(api, found)):
+            pass  # it ends when the job is not there any more
+    while await facts.pods_of(api, found):  # noqa: ASYNC110 - nobody here could set an event
         await asyncio.sleep(SHORTEST)
 
 

@@ -52,7 +52,10 @@ def printable(text: str) -> str:
 
 
 def coloured(word: str) -> str:
-    return click.style(word, fg=COLOURS[word]) if word in COLOURS else word
+    """A kubelet has many words for trouble."""
+    troubled = "Err" in word or "BackOff" in word
+    colour = "red" if troubled else COLOURS.get(word)
+    return click.style(word, fg=colour) if colour else word
 
 
 def columns(head: Sequence[str], rows: Iterable[Sequence[str]], *, state: str = "STATE") -> list[str]:

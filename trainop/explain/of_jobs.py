@@ -44,14 +44,17 @@ def success(evidence: Evidence) -> Iterator[Finding]:
 
 def invalid(evidence: Evidence) -> Iterator[Finding]:
     """Failed at once, or running under a spec that was right before an edit."""
-    job = evidence.job
-    if not job.problems:
+    job, end = evidence.job, evidence.job.status.condition(ConditionType.FAILED)
+    # The operator also knows mistakes that show only when pods are made.
+    refused = end is not None and end.true and end.reason.endswith("FailedValidation")
+    if not job.problems and not refused:
         return
+    told = tuple(map(str, job.problems)) or (end.message if end else "",)
     if job.status.start_time and not job.status.finished:
         message = f"{evidence.title} has been changed to a spec that cannot be right; its pods are left as they are."
     else:
         message = f"{evidence.title} cannot run: its spec is not valid."
-    yield Finding("InvalidSpec", message, tuple(map(str, job.problems)), _mend(evidence))
+    yield Finding("InvalidSpec", message, told, _mend(evidence))
 
 
 def _mend(evidence: Evidence) -> tuple[str, ...]:

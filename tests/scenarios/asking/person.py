@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import signal
 import struct
 import sys
 import termios
@@ -45,6 +46,10 @@ class Watching:
         """The next line on stderr."""
         async with asyncio.timeout(PATIENCE):
             return (await self._err.readline()).decode().rstrip("\n")
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
 
     async def ends(self) -> tuple[int, list[str]]:
         """Its exit code, and what it still had to say."""

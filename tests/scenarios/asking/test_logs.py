@@ -195,6 +195,17 @@ async def test_a_stream_that_breaks_off_loses_nothing_and_tells_nothing_twice(
             assert [line.message async for line in told] == []
 
 
+async def test_ctrl_c_ends_following_without_a_word(
+    stage: Stage, person: Person, crds: Cluster, node: Node
+) -> None:
+    await bound(stage, crds, node)
+    node.write(stage.namespace, stage.child("Chief"), "here")
+    async with person.watching("logs", stage.name, "-f") as logs:
+        assert await logs.line() == "chief-0  | here"
+        logs.interrupt()
+        assert await logs.ends() == (130, [])
+
+
 async def test_following_ends_also_where_a_log_cannot_be_read(
     stage: Stage, person: Person, crds: Cluster, node: Node
 ) -> None:

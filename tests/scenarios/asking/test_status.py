@@ -192,6 +192,18 @@ async def test_waiting_for_a_job_to_go(stage: Stage, person: Person) -> None:
     await person.says("wait", stage.name, "--for", "running", code=2)
 
 
+async def test_ctrl_c_ends_without_a_word(stage: Stage, person: Person) -> None:
+    await running(stage)
+    async with (
+        person.watching("wait", stage.name) as wait,
+        person.watching("status", stage.name, "-w") as status,
+    ):
+        for command, sign in ((wait, wait.said()), (status, status.line())):
+            assert "Running" in await sign
+            command.interrupt()
+            assert await command.ends() == (130, [])
+
+
 @pytest.mark.parametrize(
     ("goal", "hint"),
     [
