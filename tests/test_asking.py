@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ from tests.explain.scenes import RUNNING, a_pod, a_scene, an_event, ended, loopi
 from trainop import cli
 from trainop.cli import text, view
 from trainop.cli.options import Seconds
+from trainop.cli.subject import subject
 from trainop.cli.waiting import judge
+from trainop.kube.find import Wanted
 
 COMMANDS = ("status", "logs", "wait", "explain", "suspend", "resume", "delete")
 FAILED = a_status(
@@ -79,7 +81,12 @@ def test_the_help_of_a_command_fits_eighty_columns(command: str) -> None:
         (["delete", "two.yaml"], "two.yaml holds 2 jobs, not one; known kinds: "),
         (["suspend", "bad.yaml"], "bad.yaml is no YAML: "),
         (["wait", "nameless.yaml"], "the job in nameless.yaml has no metadata.name: "),
-        (["status", "folder"], "folder is no run directory (it holds no state.json) and no name of a job"),
+        (["status", "folder/"], "folder/ is no run directory (it holds no state.json) and no name of a job"),
+        (
+            ["status", "./folder"],
+            "./folder is no run directory (it holds no state.json) and no name of a job",
+        ),
+        (["status", "/folder"], "/folder is no run directory (it holds no state.json) and no name of a job"),
         (["status", "a/b/c"], "a/b/c is no run directory (it holds no state.json) and no name of a job"),
         (["status", "pod/x"], "no job kind is called pod; there are: "),
         (["delete", "run"], "run is a local run: this command is for jobs in a cluster"),
@@ -105,6 +112,16 @@ def test_what_cannot_be_meant_is_one_line_and_a_two(
     assert result.exit_code == 2
     assert result.stderr.startswith(f"trainop: {complaint}")
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("made", [Path.touch, Path.mkdir])
+def test_a_name_is_a_name_whatever_lies_in_the_folder(
+    made: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made(Path("mnist"))
+    assert subject("mnist") == Wanted("mnist")
+    assert subject("tfj/mnist") == Wanted("mnist", "tfj")
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,8 @@ def command(job: str, where: Where, output: str) -> None:
     if output == "json":
         findings = [finding._asdict() for finding in answer.findings]
         click.echo(json.dumps({"state": answer.state, "findings": findings}, indent=2))
-        return
-    for number, finding in enumerate(answer.findings):
-        click.echo(("\n" if number else "") + "\n".join(_lines(finding)))
+    else:
+        click.echo("\n\n".join("\n".join(_lines(finding)) for finding in answer.findings))
     for unseen in evidence.unseen:
         click.echo(f"trainop: {unseen}", err=True)
 

@@ -45,15 +45,16 @@ Subject = Wanted | Written | Run
 
 
 def subject(text: str) -> Subject:
+    """A file or folder that happens to be called like a job is not meant, unless it looks like what we read."""
     path = Path(text)
     if (path / "state.json").is_file():
         return Run(path)
-    if path.suffix in FILES or path.is_file():
+    if path.suffix in FILES:
         return _written(path)
     kind, _, name = text.rpartition("/")
     if kind == "run":
         return newest(name)
-    if "/" in kind or path.is_dir():
+    if not name or "/" in kind or kind.startswith(".") or text.startswith("/"):
         raise Usage(f"{text} is no run directory (it holds no state.json) and no name of a job")
     if kind:
         serving(frameworks(), kind)

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from tests.cluster.controlplane import Cluster
+from tests.crashing import Ledger, operator
 from tests.node import Node
 from tests.scenarios.asking.person import Person, reader
 from tests.scenarios.quota import Quota
 from tests.scenarios.stage import Stage
 from trainop.kube.port import PODS, Resource
+from trainop.model import Settings
+from trainop.registry import frameworks
 
 NAMESPACES = Resource("", "v1", "namespaces")
 
@@ -138,6 +141,23 @@ async def condition(stage: Stage, pod: str, **fields: Any) -> None:
     """What a scheduler says of a pod."""
     status: Mapping[str, Any] = {"conditions": [{"type": "PodScheduled", "status": "False", **fields}]}
     await stage.api.patch(PODS, stage.namespace, pod, {"status": status}, dict, subresource="status")
+
+
+@pytest.mark.usefixtures("pod_group_kinds")
+async def test_waiting_for_its_gang(apart: Stage, person: Person) -> None:
+    volcano = Settings(gang_scheduler="volcano")
+    async with operator(apart.api, frameworks(), Ledger(), namespace=apart.namespace, settings=volcano):
+        await apart.submit({"schedulingPolicy": {"queue": "batch"}})
+
+        async def waits() -> bool:
+            return bool((await person.explains(apart.name))["cause"] == "WaitingForGang")
+
+        await apart.until(waits, "it waits for its gang")
+        found = await person.explains(apart.name)
+    assert found["message"] == (
+        f"TFJob {apart.namespace}/job waits for its gang: 4 pods have to find a place at once before any starts."
+    )
+    assert found["evidence"] == ["PodGroup job is not looked at yet", "its queue is batch"]
 
 
 async def test_past_its_deadline(stage: Stage, person: Person) -> None:
