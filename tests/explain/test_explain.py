@@ -130,6 +130,16 @@ def test_members_with_the_same_trouble_are_told_of_together() -> None:
     ]
 
 
+def test_several_that_fail_alike_are_told_of_in_the_plural() -> None:
+    pods = [a_pod("Worker", i, phase="Failed", container=ended(1)) for i in range(2)]
+    pods += [a_pod("PS", i, phase="Running", deleting=True) for i in range(2)]
+    answer = explain(a_scene(*pods, status=RUNS, restart="OnFailure", PS=2, Worker=2))
+    assert [finding.message for finding in answer.findings] == [
+        "worker-0 and worker-1 have failed with exit code 1: the program failed; its last lines say why.",
+        "ps-0 and ps-1: their pods are being deleted.",
+    ]
+
+
 def test_an_exit_code_of_an_init_container_is_told_with_its_name() -> None:
     init = {"name": "fetch", **looping(7, restarts=2)}
     pod = a_pod("Worker", container=waiting("PodInitializing"), initContainerStatuses=[init])

@@ -32,11 +32,13 @@ def failed(evidence: Evidence) -> Iterator[Finding]:
         if ended.reason != "OOMKilled":
             found.append(((row.role, it.name, ended.exit_code, _looping(it)), row))
     for (_, container, code, looping), members in alike(found).items():
-        first = members[0]
-        does = "fails again and again" if looping else "has failed"
-        what = (
-            named(members) if container == first.container else f"container {container} of {named(members)}"
-        )
+        first, own = members[0], container == members[0].container
+        what = named(members) if own else f"container {container} of {named(members)}"
+        one = len(members) == 1 or not own
+        if looping:
+            does = "fails again and again" if one else "fail again and again"
+        else:
+            does = "has failed" if one else "have failed"
         message = f"{what} {does} with exit code {code}: {exits.meaning(code)}."
         told = (*_restarted(members), exits.consequence(first.policy, code), *_words(evidence, members))
         previous = ("--previous",) if looping else ()
@@ -59,10 +61,9 @@ def taken_away(evidence: Evidence) -> Iterator[Finding]:
         elif row.state is State.GOING and not over:
             found.append((("Deleted", "", False), row))
     for (reason, told, final), members in alike(found).items():
-        then = (
-            "restartPolicy Never lets this fail the job" if final else "it is replaced when its pod is gone"
-        )
-        word = "its pod is being deleted" if reason == "Deleted" else f"taken away by the cluster ({reason})"
+        then = "restartPolicy Never lets this fail the job" if final else "a pod is replaced when it is gone"
+        going = "its pod is being deleted" if len(members) == 1 else "their pods are being deleted"
+        word = going if reason == "Deleted" else f"taken away by the cluster ({reason})"
         message = f"{named(members)}: {word}."
         remedy = ("set restartPolicy: OnFailure or ExitCode to survive this",) if final else ()
         yield Finding("TakenAway", message, tuple(filter(None, (told, then))), remedy)

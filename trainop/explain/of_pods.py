@@ -17,7 +17,13 @@ NO_IMAGE = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 )
 NO_CONTAINER = frozenset(
-    {"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError"}
+    {
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+        "StartError",
+        "ContainerCannotRun",
+    }
 )
 NO_VOLUME = ("FailedMount", "FailedAttachVolume")
 WHY_NO_IMAGE = (
@@ -59,6 +65,27 @@ WHY_NO_PLACE = (
 )
 
 
+WHY_NO_CONTAINER = (
+    (
+        r"configmap \"([^\"]+)\" not found",
+        "the ConfigMap {} is not there",
+        "make the ConfigMap {}, or correct its name",
+    ),
+    (
+        r"secret \"([^\"]+)\" not found",
+        "the Secret {} is not there",
+        "make the Secret {}, or correct its name",
+    ),
+    (
+        r"couldn't find key (\S+) in (\w+) (\S+)",
+        "{1} {2} has no key {0}",
+        "add the key {0}, or correct its name",
+    ),
+    (r"exec: \"([^\"]+)\"", "its command {} cannot be executed", "correct the command {}, or the image"),
+)
+STARTING = ("ContainerCreating", "PodInitializing", "waiting")
+
+
 def unschedulable(evidence: Evidence) -> Iterator[Finding]:
     found = []
     for row in rows(evidence):
@@ -72,10 +99,9 @@ def unschedulable(evidence: Evidence) -> Iterator[Finding]:
 def _no_place(evidence: Evidence, told: str, members: list[Row]) -> Finding:
     whys, then = [], []
     for pattern, why, remedy in WHY_NO_PLACE:
-        for thing in dict.fromkeys(re.findall(pattern, told.partition("preemption:")[0])):
-            clean = thing.rstrip(".: ")
-            whys.append(why.format(clean))
-            then.append(remedy.format(clean))
+        for thing in _things(pattern, told):
+            whys.append(why.format(thing))
+            then.append(remedy.format(thing))
     because = f": there is {' and '.join(whys)}" if whys else ""
     message = f"no node takes {named(members)}{because}."
     describe = kubectl(evidence, "describe", "pod", members[0].pod_name)
@@ -83,13 +109,18 @@ def _no_place(evidence: Evidence, told: str, members: list[Row]) -> Finding:
     return Finding("Unschedulable", message, lines, (*then, describe))
 
 
+def _things(pattern: str, told: str) -> list[str]:
+    """What a scheduler says of preemption is no cause of its own."""
+    found = re.findall(pattern, told.partition("preemption:")[0])
+    return list(dict.fromkeys(thing.rstrip(".: ") for thing in found))
+
+
 def _largest(evidence: Evidence, told: str) -> Iterator[str]:
     """What the best node has of a resource that is short, whoever uses it now."""
-    short = dict.fromkeys(name.rstrip(".") for name in re.findall(WHY_NO_PLACE[0][0], told))
-    for resource in short if evidence.nodes else ():
-        there = [(quantity.parse(node.status.allocatable.get(resource, 0)), node) for node in evidence.nodes]
-        most, node = max(((amount, node) for amount, node in there if amount), key=lambda it: it[0].value)
-        yield f"of {len(there)} nodes {node.metadata.name} has the most {resource}: {most}"
+    for resource in _things(WHY_NO_PLACE[0][0], told) if evidence.nodes else ():
+        there = {it.metadata.name: it.status.allocatable.get(resource, "0") for it in evidence.nodes}
+        best = max(there, key=lambda name: (quantity.parse(there[name]) or quantity.NOTHING).value)
+        yield f"of {len(there)} nodes {best} has the most {resource}: {there[best]}"
 
 
 def _requests(row: Row) -> Iterator[str]:
@@ -131,26 +162,18 @@ def no_image(evidence: Evidence) -> Iterator[Finding]:
 def _image(row: Row, container: Container) -> str:
     """As it is written in the pod: the kubelet may have written it out in full."""
     written: tuple[dict[str, Any], ...] = row.pod.spec.containers if row.pod else ()
-    return next(
-        (it["image"] for it in written if it.get("name") == container.name and "image" in it), ""
-    ) or (container.image)
+    own = next((it for it in written if it.get("name") == container.name), {})
+    return str(own.get("image") or container.image)
 
 
 def no_container(evidence: Evidence) -> Iterator[Finding]:
     found = [((c.name, reason, told), row) for row, c, reason, told in _waiting(evidence, NO_CONTAINER)]
     for (container, reason, told), members in alike(found).items():
-        missing = re.search(r"(configmap|secret) \"([^\"]+)\" not found", told, re.IGNORECASE)
-        key = re.search(r"couldn't find key (\S+) in (ConfigMap|Secret) (\S+)", told)
-        command = re.search(r"exec: \"([^\"]+)\"", told)
-        if missing:
-            kind = {"configmap": "ConfigMap", "secret": "Secret"}[missing[1].lower()]
-            why, then = f"the {kind} {missing[2]} is not there", f"make it, or correct its name: {missing[2]}"
-        elif key:
-            why, then = f"{key[2]} {key[3]} has no key {key[1]}", "add the key, or correct its name"
-        elif command:
-            why, then = f"its command {command[1]} cannot be executed", "correct the command, or the image"
-        else:
-            why, then = "the node cannot make it", "mend what the node says"
+        why, then = "the node cannot make it", "mend what the node says"
+        for pattern, cause, remedy in WHY_NO_CONTAINER:
+            if match := re.search(pattern, told):
+                why, then = cause.format(*match.groups()), remedy.format(*match.groups())
+                break
         message = f"container {container} of {named(members)} cannot start: {why}."
         look = kubectl(evidence, "describe", "pod", members[0].pod_name)
         yield Finding("ContainerCannotStart", message, (f"{reason}: {told}",), (then, look))
@@ -159,7 +182,7 @@ def no_container(evidence: Evidence) -> Iterator[Finding]:
 def no_volume(evidence: Evidence) -> Iterator[Finding]:
     found = []
     for row in rows(evidence):
-        if row.pod and row.state is State.WAITING and row.pod.spec.node_name:
+        if row.pod and row.word in STARTING and row.pod.spec.node_name:
             found += [(it.message, row) for it in list(evidence.about(row.pod.name, *NO_VOLUME))[:1]]
     for told, members in alike(found).items():
         volume = re.search(r"volume \"([^\"]+)\"", told)
