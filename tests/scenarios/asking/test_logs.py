@@ -195,6 +195,17 @@ async def test_a_stream_that_breaks_off_loses_nothing_and_tells_nothing_twice(
             assert [line.message async for line in told] == []
 
 
+async def test_more_members_than_can_be_followed_at_once_have_to_be_chosen_from(
+    stage: Stage, person: Person
+) -> None:
+    await stage.submit({"suspend": True}, Worker={"replicas": 101})
+    await stage.until_state("Suspended")
+    result = await person.says("logs", stage.name, "-f", "--role", "Worker", code=2)
+    assert result.stderr == (
+        "trainop: 101 members are too many to follow at once (most: 100): choose some with --role and --index\n"
+    )
+
+
 async def test_ctrl_c_ends_following_without_a_word(
     stage: Stage, person: Person, crds: Cluster, node: Node
 ) -> None:
