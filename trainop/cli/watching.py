@@ -15,6 +15,7 @@ from trainop.cli import view
 from trainop.cli.following import Look, looks, same
 from trainop.cli.options import Where
 from trainop.cli.subject import opened, subject
+from trainop.errors import Unreachable
 from trainop.explain.evidence import Evidence
 from trainop.kube import facts
 from trainop.kube.client import Client
@@ -58,6 +59,13 @@ class _Source(NamedTuple):
     told: Callable[[Evidence], Awaitable[Evidence]]
     """The same with its events: there may be many of them, so they are read only when something has changed."""
 
+    async def patiently(self, evidence: Evidence) -> Evidence:
+        """Without them where the server is silent: that must not end a watch."""
+        try:
+            return await self.told(evidence)
+        except Unreachable:
+            return evidence
+
 
 async def _show(source: _Source, watch: bool, output: str) -> None:
     if not watch:
@@ -88,7 +96,7 @@ async def _live(source: _Source) -> None:
                 screen.console.print("the job was deleted")
                 return
             if shown is None or not same(shown, evidence):
-                shown = await source.told(evidence)
+                shown = await source.patiently(evidence)
             shown = replace(shown, now=evidence.now)
             screen.update(Text.from_ansi("\n".join(view.lines(shown))), refresh=True)
             if evidence.job.status.finished:
@@ -106,7 +114,7 @@ async def _by_line(source: _Source, output: str) -> None:
         if news != before and output == "text":
             click.echo(news)
         elif news != before:
-            _print(await source.told(evidence), output, indent=None)
+            _print(await source.patiently(evidence), output, indent=None)
         before = news
         if evidence.job.status.finished:
             return
