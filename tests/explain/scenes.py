@@ -74,9 +74,10 @@ def unschedulable(message: str) -> Raw:
     return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
 
 
-def an_event(about: str, reason: str, message: str, *, uid: str = "", at: datetime = NOW) -> Raw:
-    uid = uid or (f"uid-{about}" if about != NAME else "job-uid")
+def an_event(about: str, reason: str, message: str, *, at: datetime = NOW, version: int = 1) -> Raw:
+    uid = f"uid-{about}" if about != NAME else "job-uid"
     return {
+        "metadata": {"resourceVersion": str(version)},
         "involvedObject": {"kind": "Pod", "name": about, "uid": uid},
         "type": "Warning",
         "reason": reason,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import Raw, a_status, later
-from tests.explain.scenes import RUNNING, a_pod, a_scene, ended, looping, waiting
+from tests.explain.scenes import RUNNING, a_pod, a_scene, an_event, ended, looping, waiting
 from trainop.api.spec import RestartPolicy
 from trainop.explain import exits
 from trainop.explain.findings import duration
@@ -49,6 +49,13 @@ def test_progress_counts_by_role_and_not_who_waits_between_two_crashes() -> None
     pods = [a_pod("Worker", 0, phase="Running", container=RUNNING)]
     pods += [a_pod("Worker", 1, phase="Running", container=looping(1, 3))]
     assert progress(rows(a_scene(*pods, status=RUNS, Worker=3, PS=0))) == {"Worker": "1/3"}
+
+
+def test_events_stand_in_the_order_in_which_they_happened_and_others_are_left_out() -> None:
+    told = {"b": (later(9), 10), "a": (later(9), 9), "c": (later(10), 8)}
+    events = [an_event("mnist", why, "", at=at, version=version) for why, (at, version) in told.items()]
+    scene = a_scene(events=(*events, an_event("other", "d", "")), Worker=1)
+    assert [event.reason for event in scene.events] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(

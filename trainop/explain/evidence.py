@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,9 @@ from trainop.engine.topology import topology
 from trainop.framework import Framework
 from trainop.model import Job, SeenPod, SeenService, World
 from trainop.parse import parse
+
+
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Metadata(Struct, frozen=True, rename="camel"):
@@ -109,8 +112,13 @@ class About(Struct, frozen=True, rename="camel"):
     uid: str = ""
 
 
+class Version(Struct, frozen=True, rename="camel"):
+    resource_version: str = "0"
+
+
 class Event(Struct, frozen=True, rename="camel"):
     involved_object: About
+    metadata: Version = Version()
     type: str = "Normal"
     reason: str = ""
     message: str = ""
@@ -121,6 +129,12 @@ class Event(Struct, frozen=True, rename="camel"):
     @property
     def time(self) -> datetime | None:
         return self.last_timestamp or self.event_time
+
+    @property
+    def order(self) -> tuple[datetime, int]:
+        """Times are whole seconds, in which much may happen; versions tell what came first."""
+        version = self.metadata.resource_version
+        return self.time or LONG_AGO, int(version) if version.isdecimal() else 0
 
 
 class QuotaStatus(Struct, frozen=True, rename="camel"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,7 +25,6 @@ T = TypeVar("T")
 NODES = Resource("", "v1", "nodes")
 QUOTAS = Resource("", "v1", "resourcequotas")
 GROUPS = tuple(Resource(gvk.group, gvk.version, "podgroups") for gvk in (gang.VOLCANO, gang.PLUGINS))
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LAST_WORDS = 20
 """Lines of a log that are read to tell why a program has failed."""
 MOST_LISTENED_TO = 16
@@ -54,7 +53,7 @@ def recorded(
 def _with(evidence: Evidence, events: Iterable[Event]) -> Evidence:
     about = {evidence.job.uid, *(pod.metadata.uid for pod in evidence.pods)}
     own = [event for event in events if event.involved_object.uid in about]
-    return replace(evidence, events=tuple(sorted(own, key=lambda event: event.time or LONG_AGO)))
+    return replace(evidence, events=tuple(sorted(own, key=lambda event: event.order)))
 
 
 async def look(api: Api, found: Found) -> Evidence:
