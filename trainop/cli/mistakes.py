@@ -34,12 +34,12 @@ def _checker() -> Checker:
 
 def show(mistakes: Iterable[Mistake], *, err: bool = False) -> None:
     for mistake in mistakes:
-        place = printable(f"{mistake.file}:{mistake.line}:{mistake.column}:")
-        about = printable(f" {mistake.path}:" if mistake.path else "")
-        message = printable(mistake.message)
+        place = escaped(f"{mistake.file}:{mistake.line}:{mistake.column}:")
+        about = escaped(f" {mistake.path}:" if mistake.path else "")
+        message = escaped(mistake.message)
         click.echo(f"{click.style(place, bold=True)}{about} {click.style(message, fg='red')}", err=err)
         if mistake.hint:
-            click.echo(printable(f"    {mistake.hint}"), err=err)
+            click.echo(escaped(f"    {mistake.hint}"), err=err)
 
 
 def good(path: str) -> list[Checked]:
@@ -68,10 +68,10 @@ def summary(report: Report) -> str:
     if report.skipped:
         kinds = ", ".join(Counter(kind or "no kind" for kind in sorted(report.skipped)))
         text += f"; {_count(len(report.skipped), 'other document')} skipped ({kinds})"
-    return printable(text)
+    return escaped(text)
 
 
-def printable(text: str) -> str:
+def escaped(text: str) -> str:
     """What a file says is not for the terminal to obey: control characters are shown as escapes."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 

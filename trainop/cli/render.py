@@ -66,7 +66,7 @@ def _rendered(checked: Checked, namespace: str, settings: Settings) -> tuple[dic
         job = replace(job, key=job.key._replace(namespace=namespace))
     rendering = render(checked.framework, job, settings, datetime.now(UTC))
     for event in rendering.warnings:
-        click.echo(mistakes.printable(f"warning: {job.key}: {event.message} ({event.reason})"), err=True)
+        click.echo(mistakes.escaped(f"warning: {job.key}: {event.message} ({event.reason})"), err=True)
     if rendering.failed:
         raise Usage(f"{job.key} would fail at once: nothing is made of it")
     if not rendering.manifests:
