@@ -103,11 +103,6 @@ CASES: dict[str, tuple[Raw, list[str], str]] = {
         ["--scale", "Chief=many"],
         "--scale Chief=many: write ROLE=N, such as Worker=2",
     ),
-    "a time that is none": (
-        GOOD,
-        ["--timeout", "soon"],
-        "--timeout soon: write a time such as 90s, 10m or 1h",
-    ),
 }
 
 
@@ -171,6 +166,13 @@ def test_a_file_that_is_no_job_is_told(
     code, _, stderr = told(desk, monkeypatch)
     assert code == 2
     assert stderr.startswith(words)
+
+
+def test_a_time_that_is_none_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write(GOOD)
+    code, _, stderr = told(desk, monkeypatch, "--timeout", "soon")
+    assert code == 2
+    assert "'soon' is no duration; write 15s, 10m or 1h30m" in stderr
 
 
 def test_a_run_takes_one_job(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

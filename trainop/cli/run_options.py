@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,8 +16,6 @@ from trainop.local.mounts import Mounts
 from trainop.local.options import EVERY_IMAGE, Options
 from trainop.model import Job
 from trainop.parse import parse
-
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def job(file: str, scale: Iterable[str], options: Options) -> tuple[Framework[Any], Raw, Job[Any]]:
@@ -49,15 +46,6 @@ def options(mounts: Iterable[str], pythons: Iterable[str], env: Iterable[str]) -
         dict(_python(text) for text in pythons),
         dict(_pair("--env", text, "NAME=VALUE") for text in env),
     )
-
-
-def seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if not found or not float(found[1]):
-        raise Usage(f"--timeout {text}: write a time such as 90s, 10m or 1h")
-    return float(found[1]) * SECONDS[found[2]]
 
 
 def _resize(framework: Framework[Any], raw: Raw, scale: Iterable[str]) -> None:
