@@ -28,6 +28,7 @@ MAY_USE = {
     "rights": {"framework", "model"},
     "doctor": {"crd", "engine", "errors", "framework", "kube", "model", "rights"},
     "reconcile": {"engine", "framework", "kube", "model", "parse"},
+    "local": {"api", "engine", "errors", "framework", "kube", "model", "operator"},
     "operator": {"api", "engine", "errors", "framework", "kube", "model", "reconcile"},
     "cli": {
         "api",
@@ -37,6 +38,7 @@ MAY_USE = {
         "errors",
         "framework",
         "kube",
+        "local",
         "model",
         "operator",
         "parse",

@@ -3,6 +3,7 @@
     operator/     kopf wiring, work queue: turns a watch event into a key       (shell)
     cli/          what people type                                              (shell)
     reconcile.py  one pass over one job: parse, observe, plan, act, report      (shell; read this first)
+    local/        the node of `trainop run`: pods as processes of this machine  (shell)
     kube/         the only room that talks to Kubernetes                        (shell)
     doctor.py     what is wrong with an installation                            (shell)
     registry.py   the installed frameworks, found by entry point                (shell)

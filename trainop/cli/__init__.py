@@ -14,6 +14,7 @@ COMMANDS = {
     "crds": "Print the CustomResourceDefinitions, or write them to files.",
     "doctor": "Say what is wrong with an installation, and what to do.",
     "operator": "Run the operator, in a cluster or outside of one.",
+    "run": "Run a job as processes on this machine.",
     "version": "Print the version.",
 }
 """To add one: its name and what it does, here; and the click command `command` in trainop/cli/NAME.py."""
@@ -60,6 +61,7 @@ def main() -> None:
 
     \b
     Examples:
+      trainop run job.yaml
       trainop crds | kubectl apply -f -
       trainop COMMAND --help
     """

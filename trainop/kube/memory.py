@@ -9,7 +9,10 @@ server's business.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import secrets
 import uuid
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -23,6 +26,8 @@ from trainop.kube.port import PODS, Change, Listing, Raw, Resource
 
 T = TypeVar("T")
 Place = tuple[Resource, str, str]
+REMEMBERED = 10_000
+"""Changes that a watch may start before; twice as many are held at most."""
 
 
 class Memory:
@@ -41,6 +46,8 @@ class Memory:
     async def create(self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[T]) -> T:
         self._ask_for(what)
         metadata = dict(body.get("metadata") or {})
+        if "generateName" in metadata:
+            metadata.setdefault("name", f"{metadata['generateName']}{secrets.token_hex(3)[:5]}")
         place = (what, namespace, metadata["name"])
         if place in self._objects:
             raise Exists(f'{what.plural} "{place[2]}" already exists', code=409, reason="AlreadyExists")
@@ -71,13 +78,14 @@ class Memory:
             await self.remove(what, namespace, name)
 
     async def remove(self, what: Resource, namespace: str, name: str) -> None:
-        """At once, with all that it owns: what the kubelet or a force delete does."""
+        """At once, as the kubelet or a force delete does it; what it owns is deleted after it."""
         place = (what, namespace, name)
         gone = _copy(self._find(place))
         del self._objects[place]
         await self._tell(what, "DELETED", gone)
-        for child in self._dependents(gone["metadata"]["uid"]):
-            await self.remove(*child)
+        for child, uid in self._dependents(gone["metadata"]["uid"]):
+            with contextlib.suppress(Gone, Conflict):  # someone was faster
+                await self.delete(*child, uid)
 
     async def patch(
         self,
@@ -123,12 +131,12 @@ class Memory:
     ) -> AsyncIterator[Change[T]]:
         seen = int(since)
         while True:
-            if seen < self._forgotten:
-                raise Gone(f"resourceVersion {seen} is too old", code=410, reason="Expired")
             async with self._news:
                 while self._version <= seen:
                     await self._news.wait()
-                fresh = [entry for entry in self._log if entry[0] > seen]
+                if seen < self._forgotten:
+                    raise Gone(f"resourceVersion {seen} is too old", code=410, reason="Expired")
+                fresh = self._log[bisect_right(self._log, seen, key=_version) :]
                 seen = max(seen, self._version)
             for _, resource, type_, item in fresh:
                 if resource == what and _selected(item, namespace, selector):
@@ -151,10 +159,10 @@ class Memory:
             raise Gone(f'{place[0].plural} "{place[2]}" not found', code=404, reason="NotFound")
         return self._objects[place]
 
-    def _dependents(self, uid: str) -> Iterator[Place]:
+    def _dependents(self, uid: str) -> Iterator[tuple[Place, str]]:
         for place, item in list(self._objects.items()):
             if any(o.get("uid") == uid for o in item["metadata"].get("ownerReferences") or ()):
-                yield place
+                yield place, item["metadata"]["uid"]
 
     async def _store(self, place: Place, item: Raw, type_: str) -> None:
         self._objects[place] = item
@@ -165,7 +173,14 @@ class Memory:
             self._version += 1
             item["metadata"]["resourceVersion"] = str(self._version)
             self._log.append((self._version, what, type_, _copy(item)))
+            if len(self._log) > 2 * REMEMBERED:
+                self._forgotten = self._log[-REMEMBERED - 1][0]
+                del self._log[:-REMEMBERED]
             self._news.notify_all()
+
+
+def _version(entry: tuple[int, Resource, str, Raw]) -> int:
+    return entry[0]
 
 
 def _shaped(item: Raw, shape: type[T]) -> T:

@@ -7,13 +7,21 @@ import logging
 import sys
 import traceback
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 Format = Literal["text", "json"]
 
 
 def to_stderr(form: Format, level: str) -> None:
-    handler = logging.StreamHandler(sys.stderr)
+    _to(logging.StreamHandler(sys.stderr), form, level)
+
+
+def to_file(path: Path) -> None:
+    _to(logging.FileHandler(path), "text", "info")
+
+
+def _to(handler: logging.Handler, form: Format, level: str) -> None:
     handler.setFormatter(_Json() if form == "json" else _Text())
     handler.addFilter(_without_the_way_there)
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
