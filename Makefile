@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench test check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
+.PHONY: help demo recording bench test check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,8 +18,11 @@ $(READY): requirements-dev.lock pyproject.toml
 	@$(BIN)/pip install --disable-pip-version-check --no-deps --no-build-isolation --quiet --editable .
 	@touch $@
 
-demo: $(READY) ## a TFJob and an MXJob, rendered and driven to the end
+demo: $(READY) ## train with TensorFlow and MXNet as processes here; one worker is killed on the way
 	@$(BIN)/python -m tools.demo
+
+recording: $(READY) ## the same, and docs/demo.svg with what is to be seen
+	@$(BIN)/python -m tools.demo --record docs/demo.svg
 
 bench: $(READY) ## what the operator costs beside one that only sends the creates; under 8 minutes
 	@$(BIN)/python -m bench $(BENCH)
