@@ -1,4 +1,5 @@
-"""The two stages: an API server in memory with the controller here, and a real one with a real operator."""
+"""The three stages: an API server in memory with the controller here, the same with real processes as `trainop run`
+has them, and a real one with a real operator."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from tests.chart.helm import Helm
 from tests.cluster.controlplane import Cluster
 from tests.scenarios.casting import PARTS, known_frameworks
 from tests.scenarios.operators import Served, in_memory, serving
+from tests.scenarios.processes import as_processes, left_out
 from tests.scenarios.quota import Strict
 from tests.scenarios.stage import Cast, Stage
 from trainop.framework import Framework
@@ -37,7 +39,20 @@ def cast(request: pytest.FixtureRequest, known: dict[str, Framework[Any]]) -> Ca
     return Cast(known[request.param], **PARTS[request.param])
 
 
-@pytest.fixture(params=["memory", pytest.param("cluster", marks=pytest.mark.cluster)])
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what cannot be played with processes."""
+    if dropped := [item for item in items if left_out(item)]:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item in items if not left_out(item)]
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        pytest.param("processes", marks=pytest.mark.thorough),
+        pytest.param("cluster", marks=pytest.mark.cluster),
+    ]
+)
 def stage_name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -49,11 +64,15 @@ async def stage(
     known: dict[str, Framework[Any]],
     settings: Settings,
     request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> AsyncIterator[Stage]:
     name = f"job-{next(_numbers)}-{secrets.token_hex(2)}"
     if stage_name == "memory":
         async with in_memory(known, settings) as api:
             yield Stage(api, "default", cast, name)
+    elif stage_name == "processes":
+        async with as_processes(known, tmp_path) as (api, node):
+            yield Stage(api, "default", cast, name, node=node)
     else:
         served: Served = request.getfixturevalue("operators")(settings)
         async with Client(credentials.load(str(served.cluster.kubeconfig))) as client:

@@ -63,6 +63,8 @@ class Stage:
     """Of the job; no other scenario on the same server uses it."""
     granted: Api | None = None
     """The way of an operator that a test itself starts, with an operator's rights; None: as the test's own."""
+    node: Callable[[Api, str], Kubelet] = Kubelet
+    """Who moves the pods of a namespace through their lives."""
 
     @property
     def operators_way(self) -> Api:
@@ -70,7 +72,7 @@ class Stage:
 
     @property
     def kubelet(self) -> Kubelet:
-        return Kubelet(self.api, self.namespace)
+        return self.node(self.api, self.namespace)
 
     @property
     def jobs(self) -> Resource:

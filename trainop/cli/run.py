@@ -40,7 +40,7 @@ from trainop.operator import logs
 @click.option(
     "--keep",
     is_flag=True,
-    help="What the job leaves running at its end runs on until Ctrl-C, as a TensorBoard.",
+    help="What the job leaves running at its end, such as a TensorBoard, runs on until Ctrl-C.",
 )
 @click.option(
     "--run-dir",
@@ -88,7 +88,7 @@ def command(
     screen.begin(f"{framework.kind} {job.name}", names, remarks)
     run = Run(framework, screen.book, place, options)
     logs.to_file(place.own_log)
-    why = asyncio.run(run.play(raw, limit=limit, keep=keep, tick=screen.tick))
+    why = asyncio.run(run.play(raw, limit=limit, keep=keep, screen=screen))
     screen.end(why, timeout or "")
     if output == "json":
         click.echo(json.dumps(screen.book.job, indent=2))

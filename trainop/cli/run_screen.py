@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from trainop.local.tails import Tails, ending
 MOST_LOGS, MOST_LINES = 3, 10
 """Of members that failed, at the end."""
 
+STOPPING = "stopping all members; Ctrl-C again kills them"
+FOLDED: Any = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+
 
 class Screen:
     def __init__(self, framework: Framework[Any], folder: Folder, *, to_stderr: bool, tail: bool) -> None:
@@ -35,13 +39,14 @@ class Screen:
         self._lines = Lines(self._echo, tails, tail=tail)
         stream = sys.stderr if to_stderr else sys.stdout
         console = Console(file=stream, highlight=False)
+        self._width = console.width if console.is_terminal else 10_000
         live = console.is_terminal and not tail and not {"NO_COLOR", "CI"} & os.environ.keys()
         self._table = LiveTable(console, self.book, tails) if live else None
 
     def begin(self, kind: str, names: list[str], remarks: list[str]) -> None:
         for remark in remarks:
-            self._echo(click.style("note: ", fg="yellow") + remark)
-        self._echo(f"{kind}: logs and state are kept in {self._folder.path}\n")
+            self._echo(textwrap.fill(f"note: {remark}", self._width, **FOLDED))
+        self._echo(f"{kind}: logs and state are kept in\n  {self._folder.path}\n")
         self._lines.size(names)
         if self._table:
             self._table.begin()
@@ -52,6 +57,12 @@ class Screen:
                 self._table.tick()
             else:
                 self._lines.tick(self.book)
+
+    def stopping(self) -> None:
+        if self._table:
+            self._table.note = STOPPING
+        else:
+            self._echo(STOPPING)
 
     def end(self, why: Why, limit: str) -> None:
         if self._table:

@@ -27,6 +27,8 @@ class LiveTable:
     def __init__(self, console: Console, book: Book, tails: Tails) -> None:
         self._console, self._book, self._tails = console, book, tails
         self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+        self.note = ""
+        """What a person should know now."""
 
     def begin(self) -> None:
         self._live.start()
@@ -57,7 +59,8 @@ class LiveTable:
         kind = state.get("type", "Pending")
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(name, "bold").append("  ").append(kind, JOB_STYLES.get(kind, "bold"))
-        return line.append(f"  {status.get('progress', '')}  ").append(state.get("message", ""), "dim")
+        line.append(f"  {status.get('progress', '')}  ")
+        return line.append(self.note, "yellow") if self.note else line.append(state.get("message", ""), "dim")
 
     def _table(self, shown: list[Row], now: datetime) -> Table:
         table = Table(box=None, expand=True, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
@@ -73,7 +76,7 @@ class LiveTable:
                 row.index,
                 Text(row.state, STYLES.get(row.state, "")),
                 str(row.restarts) if row.restarts else "",
-                "" if row.exit_code is None else Text(str(row.exit_code), "red" if row.exit_code else ""),
+                _code(row),
                 _age(row.since, now),
                 Text(self._tails.last(row.pod, row.container)),
             )
@@ -96,6 +99,11 @@ def _event(event: Raw) -> Text:
     line = Text(no_wrap=True, overflow="ellipsis")
     style = "yellow" if event["type"] == "Warning" else "dim"
     return line.append(f"{event['reason']}  ", style).append(event["message"], "dim")
+
+
+def _code(row: Row) -> Text:
+    style = "red" if row.exit_code and row.state != "stopped" else ""
+    return Text("" if row.exit_code is None else str(row.exit_code), style)
 
 
 def _age(since: str, now: datetime) -> str:

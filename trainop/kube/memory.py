@@ -67,20 +67,21 @@ class Memory:
     async def delete(self, what: Resource, namespace: str, name: str, uid: str) -> None:
         place = (what, namespace, name)
         found = self._find(place)
-        if found["metadata"]["uid"] != uid:
-            raise Conflict(f'the UID of {what.plural} "{name}" is not {uid}', code=409, reason="Conflict")
-        if what == PODS and found.get("spec", {}).get("nodeName"):
+        here = what == PODS and found.get("spec", {}).get("nodeName")
+        if here and found["metadata"]["uid"] == uid:
             # The kubelet of that node takes it away, when its processes have ended.
             going = _copy(found)
             going["metadata"]["deletionTimestamp"] = rfc3339(datetime.now(UTC))
             await self._store(place, going, "MODIFIED")
         else:
-            await self.remove(what, namespace, name)
+            await self.remove(what, namespace, name, uid)
 
-    async def remove(self, what: Resource, namespace: str, name: str) -> None:
+    async def remove(self, what: Resource, namespace: str, name: str, uid: str = "") -> None:
         """At once, as the kubelet or a force delete does it; what it owns is deleted after it."""
         place = (what, namespace, name)
         gone = _copy(self._find(place))
+        if uid not in ("", gone["metadata"]["uid"]):
+            raise Conflict(f'the UID of {what.plural} "{name}" is not {uid}', code=409, reason="Conflict")
         del self._objects[place]
         await self._tell(what, "DELETED", gone)
         for child, uid in self._dependents(gone["metadata"]["uid"]):

@@ -27,7 +27,9 @@ class Book:
         self._job: dict[str, Raw] = {}
         self._pages = {PODS: self.pods, SERVICES: self.services, EVENTS: self.events, self.jobs: self._job}
         self.replaced: Counter[str] = Counter()
-        """Starts of a pod's containers under pods of the same name that are gone."""
+        """How often the containers of earlier pods of that name were started again, and those pods replaced."""
+        self.before: dict[str, Raw] = {}
+        """The pods that stood in the place of those in `pods` the time before."""
         self.changed = asyncio.Event()
         self._heard = heard
 
@@ -85,6 +87,7 @@ class Book:
         page[name] = new
         if what == PODS and old and old["metadata"]["uid"] != new["metadata"]["uid"]:
             self.replaced[name] += 1 + restarts(old)
+            self.before[name] = old
         self.changed.set()
         self._heard(what, old, new)
 

@@ -47,8 +47,8 @@ def _images(everyone: Found, options: Options) -> Iterator[str]:
     without = [image for image in images if options.python(image) is None]
     if without:
         yield (
-            f"images are not pulled: {', '.join(without)}; commands run as they are on this machine, python is the "
-            "one on PATH (another one: --python IMAGE=PATH)"
+            f"images are not pulled ({', '.join(without)}): commands run as they are on this machine, "
+            "with the python on PATH, or another one: --python IMAGE=PATH"
         )
 
 

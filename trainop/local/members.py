@@ -48,7 +48,7 @@ def row(book: Book, pod: Raw) -> Row:
         container=own["name"],
         state=state(pod, own),
         restarts=book.replaced[name] + restarts(pod),
-        exit_code=exit_code(own),
+        exit_code=_newest_code(book, pod),
         since=pod["status"].get("startTime", ""),
     )
 
@@ -79,6 +79,13 @@ def state(pod: Raw, own: Raw) -> str:
     if (now.get("waiting") or {}).get("reason") == "CrashLoopBackOff":
         return "back-off"
     return "running" if phase == "Running" else "starting"
+
+
+def _newest_code(book: Book, pod: Raw) -> int | None:
+    """Also of the pod before: that is why there is a new one."""
+    code = exit_code(container(book.framework, pod))
+    before = book.before.get(pod["metadata"]["name"])
+    return exit_code(container(book.framework, before)) if code is None and before else code
 
 
 def exit_code(own: Raw) -> int | None:

@@ -55,19 +55,15 @@ class Node:
         """Stop all pods; what they were is left to be seen."""
         self._closed = True
         await asyncio.gather(*(stay.pod.stop() for stay in self._stays.values() if stay.pod))
-        for stay in list(self._stays.values()):
-            if stay.task:
-                stay.task.cancel()
+        tasks = [stay.task for stay in self._stays.values() if stay.task]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill(self) -> None:
         for stay in self._stays.values():
             if stay.pod:
                 stay.pod.kill()
-
-    @property
-    def busy(self) -> bool:
-        """Whether pods are still being taken away."""
-        return any(stay.deleted.is_set() for stay in self._stays.values())
 
     def _see(self, raw: Raw, *, deleted: bool) -> None:
         uid, stay = raw["metadata"]["uid"], self._stays.get(raw["metadata"]["uid"])
@@ -82,13 +78,14 @@ class Node:
         namespace, uid = raw["metadata"]["namespace"], raw["metadata"]["uid"]
         try:
             await self._after(stay)
-            await self._api.patch(PODS, namespace, stay.name, {"spec": {"nodeName": NODE}}, dict)
+            mine = {"metadata": {"uid": uid}, "spec": {"nodeName": NODE}}
+            await self._api.patch(PODS, namespace, stay.name, mine, dict)
             if not self._closed:
                 stay.pod = Pod(raw, self._run, self._folder, self._recipe, self._report)
                 await stay.deleted.wait()
                 await stay.pod.stop()
-                await self._api.remove(PODS, namespace, stay.name)
-        except Gone:
+                await self._api.remove(PODS, namespace, stay.name, uid)
+        except (Gone, Conflict):
             pass  # it was removed at once: by hand, or before it had a node
         finally:
             del self._stays[uid]

@@ -59,12 +59,20 @@ async def start(recipe: Recipe, mark: str, log: Path, pid_file: Path) -> Process
                 stderr=output,
                 start_new_session=True,
             )
-        except OSError as error:
-            code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
-            message = f"{error.filename or recipe.argv[0]} cannot be started: {error.strerror}"
+        except (OSError, ValueError) as error:  # ValueError: a null character in a word
+            message = f"{recipe.argv[0]} cannot be started: {_reason(error, recipe)}"
             output.write(f"trainop: {message}\n".encode())
+            code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
             raise CannotStart(code, message) from error
     return Process(running, mark, pid_file)
+
+
+def _reason(error: Exception, recipe: Recipe) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    if not Path(recipe.folder).is_dir():
+        return f"its folder {recipe.folder} is not there"
+    return "not found" if isinstance(error, FileNotFoundError) else str(error.strerror)
 
 
 def marked(env: Mapping[str, str], mark: str) -> dict[str, str]:

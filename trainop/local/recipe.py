@@ -80,5 +80,6 @@ def _program(word: str, python: Path | None, env: Mapping[str, str]) -> str:
         return word
     if python is not None:
         return str(python)
-    here = word if name != word else shutil.which(word, path=env.get("PATH"))
-    return here or "python3"
+    if name != word or shutil.which(word, path=env.get("PATH")):
+        return word
+    return "python3"

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from trainop.framework import Framework
 from trainop.kube.follow import follow
@@ -36,6 +36,16 @@ class Why(Enum):
     LATE = "the time was over"
 
 
+class Screen(Protocol):
+    """Who shows the run to a person."""
+
+    def tick(self) -> None:
+        """Called again and again."""
+
+    def stopping(self) -> None:
+        """A signal has come."""
+
+
 class Run:
     def __init__(self, framework: Framework[Any], book: Book, folder: Folder, options: Options) -> None:
         self._framework, self._book, self._folder = framework, book, folder
@@ -43,13 +53,12 @@ class Run:
         self._controller = Controller(self._api, {framework.gvk: framework}, placed=self._ports.placed)
         self._id = secrets.token_hex(8)
         self._node = Node(self._api, self._id, folder, options, one_machine=framework.one_machine)
-        self.interrupted = asyncio.Event()
+        self._interrupted = asyncio.Event()
 
-    async def play(self, job: Raw, *, limit: float | None, keep: bool, tick: Callable[[], None]) -> Why:
-        """`limit` in seconds; `keep`: what the job leaves running runs on until a signal comes. `tick` is called
-        again and again."""
-        with self._heeding():
-            async with guarded(self._id, self._folder.pids), self._ticking(tick):
+    async def play(self, job: Raw, *, limit: float | None, keep: bool, screen: Screen) -> Why:
+        """`limit` in seconds; `keep`: what the job leaves running runs on until a signal comes."""
+        with self._heeding(screen):
+            async with guarded(self._id, self._folder.pids), self._ticking(screen):
                 try:
                     return await self._until_over(job, limit, keep)
                 finally:
@@ -61,7 +70,7 @@ class Run:
         async with self._controller.running(), _beside(self._feed(), self._node.run()):
             await self._submit(job)
             ended = asyncio.create_task(self._ended())
-            signalled = asyncio.create_task(self.interrupted.wait())
+            signalled = asyncio.create_task(self._interrupted.wait())
             await asyncio.wait([ended, signalled], timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if keep and ended.done() and not signalled.done():
                 await signalled
@@ -69,7 +78,7 @@ class Run:
                 task.cancel()
             if ended.done() and not ended.cancelled():
                 return Why.ENDED
-            return Why.INTERRUPTED if self.interrupted.is_set() else Why.LATE
+            return Why.INTERRUPTED if self._interrupted.is_set() else Why.LATE
 
     async def _submit(self, job: Raw) -> None:
         await self._api.create(self._book.jobs, job["metadata"].get("namespace") or "default", job, dict)
@@ -91,34 +100,36 @@ class Run:
             await asyncio.sleep(TICK / 4)
 
     @contextlib.contextmanager
-    def _heeding(self) -> Iterator[None]:
+    def _heeding(self, screen: Screen) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            loop.add_signal_handler(number, self._signalled)
+            loop.add_signal_handler(number, self._signalled, number, screen)
         try:
             yield
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
 
-    def _signalled(self) -> None:
-        if self.interrupted.is_set():
+    def _signalled(self, number: signal.Signals, screen: Screen) -> None:
+        """A terminal that is closed may say so twice: only a second Ctrl-C means that somebody is in a hurry."""
+        if self._interrupted.is_set() and number == signal.SIGINT:
             self._node.kill()
-        self.interrupted.set()
+        self._interrupted.set()
+        screen.stopping()
 
     @asynccontextmanager
-    async def _ticking(self, tick: Callable[[], None]) -> AsyncIterator[None]:
+    async def _ticking(self, screen: Screen) -> AsyncIterator[None]:
         async def again() -> None:
             while True:
                 await asyncio.sleep(TICK)
                 self._save()
-                tick()
+                screen.tick()
 
         async with _beside(self._book.write(self._api), again()):
             yield
         await self._book.catch_up(self._api)
         self._save()
-        tick()
+        screen.tick()
 
     def _save(self) -> None:
         if self._book.changed.is_set():

@@ -1,0 +1,1 @@
+"""Tests of `trainop run`: its pieces, and real runs with real processes."""
