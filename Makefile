@@ -32,6 +32,7 @@ test: lint types ## lint, types and every test, on a real control plane
 	@$(BIN)/python -m tests.takeover
 	@$(BIN)/python -m tests.chart
 	@$(BIN)/python -m tests.image
+	@$(BIN)/python -m tests.examples
 	@$(BIN)/pytest -n 4 --dist loadscope
 
 check: lint types unit ## the inner loop: lint, types, unit tests; no cluster, under a minute
@@ -47,7 +48,7 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "==> unit tests"
-	@$(BIN)/pytest -q -n 2 --dist loadscope -m "not cluster and not image and not thorough"
+	@$(BIN)/pytest -q -n 2 --dist loadscope -m "not cluster and not image and not training and not thorough"
 
 crds: $(READY) ## print crds/ anew from the models
 	@$(BIN)/trainop crds --output-dir crds

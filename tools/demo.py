@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 import tempfile
 from pathlib import Path
 
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from tests.cluster import progress
 from tests.cluster.binaries import cache
+from tests.cluster.build import Unavailable
 from tools import environments
-from tools.environments import MXNET, TENSORFLOW, Example, Missing
+from tools.environments import MXNET, TENSORFLOW, Example
 from tools.training import Outcome, Training
 
 VICTIMS = {TENSORFLOW: "hello-tensorflow-worker-1"}
 """MXNet takes no worker back in mid-training; examples/mxnet/README.md says what happens."""
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 24
+_PICTURE = re.sub(r"@font-face {{.*?}}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+"""A picture that fetches no fonts from anywhere."""
 
 
 class Demo:
@@ -45,8 +50,9 @@ class Demo:
     def _environment(self, example: Example) -> Path | None:
         try:
             return environments.environment(example, progress.on_stderr())
-        except Missing as missing:
-            self.console.print(f"[yellow]{example.title} is left out:[/] {missing}", soft_wrap=True)
+        except Unavailable as reason:
+            left_out = Text.assemble((f"{example.title} is left out: ", "yellow"), str(reason))
+            self.console.print(left_out, soft_wrap=True)
             return None
 
     def _train(self, example: Example, environment: Path) -> Outcome:
@@ -112,7 +118,7 @@ def main() -> int:
     demo = Demo(console, Path(tempfile.mkdtemp(prefix="trainop-demo-")), recorded=bool(file))
     code = demo.run(TENSORFLOW, MXNET)
     if file:
-        console.save_svg(str(file), title="make demo", unique_id="demo")
+        console.save_svg(str(file), title="make demo", unique_id="demo", code_format=_PICTURE)
     return code
 
 

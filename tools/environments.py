@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster import binaries, build
+from tests.cluster.build import Unavailable
 from tests.cluster.progress import Progress
 
 ROOT = Path(__file__).parents[1]
@@ -19,10 +20,6 @@ _INSTALL = (
     *("-m", "pip", "install", "--no-input", "--disable-pip-version-check"),
     *("--only-binary=:all:", "--require-hashes", "--requirement"),
 )
-
-
-class Missing(Exception):
-    """An example cannot be run here; the message is one sentence that says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ MXNET = Example(
 
 
 def environment(example: Example, progress: Progress) -> Path:
-    """The example's virtual environment; raises Missing where there can be none."""
+    """The example's virtual environment; raises Unavailable where there can be none."""
     python, version = _python(example)
     lock = example.folder / "requirements.lock"
     key = hashlib.sha256(lock.read_bytes() + str(python).encode()).hexdigest()[:12]
@@ -72,19 +69,28 @@ def environment(example: Example, progress: Progress) -> Path:
 
 
 def _make(example: Example, python: Path, version: str, home: Path, progress: Progress) -> None:
-    name = example.title
-    progress.step(f"installing {name} for Python {version}, as its lock file says (takes minutes, once)")
-    new = home / "bin" / "python"
+    name, module, new = example.title, example.folder.name, home / "bin" / "python"
+    lock = example.folder / "requirements.lock"
+    steps: tuple[tuple[str, str, list[str | Path]], ...] = (
+        (
+            f"making a virtual environment for {name} with Python {version}",
+            f"there can be no virtual environment for {name}",
+            [python, "-m", "venv", "--clear", home],
+        ),
+        (
+            f"installing {name} as its lock file says (takes minutes, once)",
+            f"pip could not install {name}",
+            [new, *_INSTALL, lock],
+        ),
+        (f"importing {name}", f"{name} is installed but cannot be used", [new, "-c", f"import {module}"]),
+    )
     with tempfile.TemporaryDirectory() as scratch:
-        try:
-            for failure, argv in (
-                (f"no virtual environment for {name}", [python, "-m", "venv", "--clear", home]),
-                (f"pip could not install {name}", [new, *_INSTALL, example.folder / "requirements.lock"]),
-                (f"{name} is installed but cannot be used", [new, "-c", f"import {example.folder.name}"]),
-            ):
+        for step, failure, argv in steps:
+            progress.step(step)
+            try:
                 build.run(argv, failure, Path(scratch), progress)
-        except build.Failure as failed:
-            raise Missing(f"{failed.sentence}.{failed.details}") from failed
+            except build.Failure as failed:
+                raise Unavailable(f"{failed.sentence}.{failed.details}") from failed
     (home / "ready").touch()
 
 
@@ -98,7 +104,7 @@ def _python(example: Example) -> tuple[Path, str]:
         if found and _version(found) == version:
             return Path(found), version
     wanted = " or ".join(sorted(example.pythons))
-    raise Missing(
+    raise Unavailable(
         f"{example.title} has wheels for Python {wanted} only, and there is none on PATH: "
         f"install one (apt, dnf, brew and pyenv have it) and try again."
     )

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,33 +58,33 @@ class Training:
     folder: Path
     """For trainop to make, and to keep logs and state in."""
     victim: str = ""
-    """The pod whose process is to be killed as soon as there are some losses."""
-    env: Mapping[str, str] = field(default_factory=dict)
+    """The pod, or pods with a *, whose processes are to be killed as soon as there are some losses."""
+    more: tuple[str, ...] = ()
+    """Options of `trainop run`."""
 
     @property
     def words(self) -> list[str]:
         """What a person would type in the checkout."""
         example = self.example
         mount = f"/opt/train={example.folder.relative_to(ROOT)}"
-        env = [word for name, value in self.env.items() for word in ("--env", f"{name}={value}")]
         python = f"{example.image}={self.environment}"
-        return ["trainop", "run", example.file, "--mount", mount, "--python", python, *env]
+        return ["trainop", "run", example.file, "--mount", mount, "--python", python, *self.more]
 
     def run(self, hear: Hear | None = None) -> Outcome:
         """To its end. Its lines go to `hear`; without one it has the terminal."""
-        began, mark = time.monotonic(), f"{self.folder}"
+        began, mark = time.monotonic(), str(self.folder)
         program, *words = self.words
-        run = subprocess.Popen(  # noqa: S603 - ourselves
+        with subprocess.Popen(  # noqa: S603 - ourselves
             [Path(sys.executable).with_name(program), *words, "--run-dir", self.folder],
             cwd=ROOT, env={**os.environ, MARK: mark}, text=True,
             stdout=subprocess.PIPE if hear else None, stderr=subprocess.STDOUT if hear else None,
-        )  # fmt: skip
-        if self.victim:
-            threading.Thread(target=self._kill, args=(run,)).start()
-        if hear and run.stdout:
-            for line in run.stdout:
-                hear(line.rstrip("\n"))
-        code = _end(run)
+        ) as run:  # fmt: skip
+            if self.victim:
+                threading.Thread(target=self._kill, args=(run,)).start()
+            if hear and run.stdout:
+                for line in run.stdout:
+                    hear(line.rstrip("\n"))
+            code = _end(run)
         return Outcome(code, self.folder, self.losses(), time.monotonic() - began, sorted(marked(mark)))
 
     def losses(self) -> list[float]:

@@ -4,7 +4,14 @@ The workers compute, the server adds up what they find in each step and holds th
 together. MXNet goes on only while all workers are there: none that joins later takes the place of one that is lost.
 """
 
+import atexit
 import os
+import time
+
+if os.environ["DMLC_ROLE"] == "scheduler":
+    atexit.register(
+        time.sleep, 3
+    )  # its end is the job's: first the workers, which are done, end by themselves
 
 import mxnet as mx  # a scheduler and a server stay in this line until the workers are done, then they end
 from mxnet import autograd, gluon, nd

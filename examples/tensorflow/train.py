@@ -4,6 +4,7 @@ The chief decides what is computed, the workers compute it, the parameter server
 killed at any time: its step is given to another, and it gets new ones when it is back.
 """
 
+import itertools
 import os
 import signal
 import sys
@@ -14,7 +15,9 @@ STEPS = int(os.environ.get("STEPS", "2400"))
 ROUND = 30  # steps between two lines of output
 BATCH = 512
 RATE = 0.02
-MODEL_DIR = os.environ.get("MODEL_DIR", "")  # checkpoints and TensorBoard's scalars, where every member can reach it
+MODEL_DIR = os.environ.get(
+    "MODEL_DIR", ""
+)  # checkpoints and TensorBoard's scalars, where every member can reach it
 
 
 class Network(tf.Module):
@@ -23,8 +26,7 @@ class Network(tf.Module):
     def __init__(self, *widths: int) -> None:
         super().__init__()
         self.weights = [
-            tf.Variable(tf.random.normal([a, b], stddev=a**-0.5))
-            for a, b in zip(widths, widths[1:], strict=False)
+            tf.Variable(tf.random.normal([a, b], stddev=a**-0.5)) for a, b in itertools.pairwise(widths)
         ]
         self.biases = [tf.Variable(tf.zeros([b])) for b in widths[1:]]
         self.steps = tf.Variable(0, dtype=tf.int64, trainable=False)
@@ -96,7 +98,8 @@ def report(step: int, loss: float) -> None:
 def serve(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
     """A worker or a parameter server: does as it is told, and never ends by itself."""
     os.environ["GRPC_FAIL_FAST"] = "use_caller"  # the chief hears at once of a member that is gone
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # as the first process of a container it would not end
+    # Ends when it is told to, which the first process of a container does not do by itself.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     server = tf.distribute.Server(cluster.cluster_spec(), cluster.task_type, cluster.task_id, protocol="grpc")
     print(f"{cluster.task_type} {cluster.task_id} serves at {server.target}", flush=True)
     while True:
