@@ -28,7 +28,7 @@ MAY_USE = {
     "rights": {"framework", "model"},
     "doctor": {"crd", "engine", "errors", "framework", "kube", "model", "rights"},
     "reconcile": {"engine", "framework", "kube", "model", "parse"},
-    "local": {"api", "engine", "errors", "framework", "kube", "model", "operator"},
+    "local": {"api", "engine", "errors", "framework", "kube", "model", "operator", "template"},
     "operator": {"api", "engine", "errors", "framework", "kube", "model", "reconcile"},
     "cli": {
         "api",

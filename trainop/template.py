@@ -9,8 +9,14 @@ from typing import Any
 def containers(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The regular containers; empty when there is nothing of that shape."""
     spec = template.get("spec")
-    found = spec.get("containers") if isinstance(spec, Mapping) else None
-    return [c for c in found if isinstance(c, Mapping)] if isinstance(found, list) else []
+    return mappings(spec.get("containers")) if isinstance(spec, Mapping) else []
+
+
+def mappings(written: Any) -> list[Mapping[str, Any]]:
+    """What of a list has the shape of an object."""
+    return (
+        [item for item in written if isinstance(item, Mapping)] if isinstance(written, list | tuple) else []
+    )
 
 
 def container(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import click
 
 from trainop.cli import run_options
 from trainop.cli.run_screen import Screen
+from trainop.errors import TrainopError
 from trainop.local import checks, folder
 from trainop.local.run import Run, Why
 from trainop.operator import logs
+
+log = logging.getLogger(__name__)
 
 
 @click.command("run")
@@ -88,11 +92,20 @@ def command(
     screen.begin(f"{framework.kind} {job.name}", names, remarks)
     run = Run(framework, screen.book, place, options)
     logs.to_file(place.own_log)
-    why = asyncio.run(run.play(raw, limit=limit, keep=keep, screen=screen))
+    try:
+        with screen.shown():
+            why = asyncio.run(run.play(raw, limit=limit, keep=keep, screen=screen))
+    except (ExceptionGroup, OSError) as error:
+        log.exception("the run was ended by an error")
+        raise TrainopError(f"the run was ended by an error: {_first(error)}; see {place.own_log}") from error
     screen.end(why, timeout or "")
     if output == "json":
         click.echo(json.dumps(screen.book.job, indent=2))
     sys.exit(_code(why, succeeded=screen.succeeded))
+
+
+def _first(error: Exception) -> Exception:
+    return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
 
 def _code(why: Why, *, succeeded: bool) -> int:

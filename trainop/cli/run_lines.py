@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from trainop.engine import labels
-from trainop.kube.port import EVENTS, PODS, Raw, Resource
+from trainop.kube.port import EVENTS, PODS, SERVICES, Raw, Resource
 from trainop.local import members
 from trainop.local.book import Book
 from trainop.local.tails import Tails
@@ -23,7 +23,6 @@ TOLD_OTHERWISE = {"CrashLoopBackOff", labels.EXITED, labels.NO_REASON}
 class Lines:
     def __init__(self, echo: Callable[[str], None], tails: Tails, *, tail: bool) -> None:
         self._echo, self._tails, self._tail = echo, tails, tail
-        self._told: set[tuple[str, str, str]] = set()
         self._colours: dict[str, str] = {}
         self._width = 0
 
@@ -36,8 +35,8 @@ class Lines:
             self._pod(old, new)
         elif what == EVENTS:
             self._event(new)
-        else:
-            self._job(new)
+        elif what != SERVICES:
+            self._job(old, new)
 
     def tick(self, book: Book) -> None:
         for pod, _, line in self._tails.new():
@@ -45,13 +44,12 @@ class Lines:
                 name = members.named(book.pods[pod]) if pod in book.pods else pod
                 self._echo(f"{click.style(name.ljust(self._width), fg=self._colour(name))} | {line}")
 
-    def _job(self, job: Raw) -> None:
-        for condition in (job.get("status") or {}).get("conditions") or ():
-            key = (condition["type"], condition["status"], condition.get("lastTransitionTime", ""))
-            if condition["status"] == "True" and key not in self._told:
+    def _job(self, old: Raw | None, new: Raw) -> None:
+        before = {c["type"]: c["status"] for c in _conditions(old)}
+        for condition in _conditions(new):
+            if condition["status"] == "True" and before.get(condition["type"]) != "True":
                 state = click.style(condition["type"], fg=STATES.get(condition["type"]), bold=True)
                 self._say("job", f"{state}: {condition['message']}")
-            self._told.add(key)
 
     def _pod(self, old: Raw | None, new: Raw) -> None:
         if old and old["metadata"]["uid"] != new["metadata"]["uid"]:
@@ -93,6 +91,10 @@ class Lines:
     def _colour(self, name: str) -> str:
         role = name.partition("-")[0]
         return self._colours.setdefault(role, COLOURS[len(self._colours) % len(COLOURS)])
+
+
+def _conditions(job: Raw | None) -> list[dict[str, Any]]:
+    return ((job or {}).get("status") or {}).get("conditions") or []
 
 
 def _containers(pod: Raw | None) -> list[dict[str, Any]]:

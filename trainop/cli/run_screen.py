@@ -20,7 +20,6 @@ from trainop.kube.port import Raw, Resource
 from trainop.local import members
 from trainop.local.book import Book
 from trainop.local.folder import Folder
-from trainop.local.members import Row
 from trainop.local.run import Why
 from trainop.local.tails import Tails, ending
 
@@ -38,9 +37,9 @@ class Screen:
         tails = Tails(folder)
         self._lines = Lines(self._echo, tails, tail=tail)
         stream = sys.stderr if to_stderr else sys.stdout
-        console = Console(file=stream, highlight=False)
-        self._width = console.width if console.is_terminal else 10_000
-        live = console.is_terminal and not tail and not {"NO_COLOR", "CI"} & os.environ.keys()
+        console, terminal = Console(file=stream, highlight=False), stream.isatty()
+        self._width = console.width if terminal else 10_000
+        live = terminal and not tail and not {"NO_COLOR", "CI"} & os.environ.keys()
         self._table = LiveTable(console, self.book, tails) if live else None
 
     def begin(self, kind: str, names: list[str], remarks: list[str]) -> None:
@@ -48,8 +47,18 @@ class Screen:
             self._echo(textwrap.fill(f"note: {remark}", self._width, **FOLDED))
         self._echo(f"{kind}: logs and state are kept in\n  {self._folder.path}\n")
         self._lines.size(names)
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """The run, while it lasts."""
         if self._table:
             self._table.begin()
+        try:
+            yield
+        finally:
+            if self._table:
+                with contextlib.suppress(OSError):
+                    self._table.end()
 
     def tick(self) -> None:
         with contextlib.suppress(OSError):  # the terminal may be gone: the run goes on without
@@ -65,9 +74,6 @@ class Screen:
             self._echo(STOPPING)
 
     def end(self, why: Why, limit: str) -> None:
-        if self._table:
-            with contextlib.suppress(OSError):
-                self._table.end()
         match why:
             case Why.INTERRUPTED:
                 self._echo("\ninterrupted: all members have been stopped")
@@ -88,19 +94,22 @@ class Screen:
             self._lines.heard(what, old, new)
 
     def _show_failures(self) -> None:
-        for row, log in list(self._failures())[:MOST_LOGS]:
-            end = members.meaning(row.exit_code or 0)
-            self._echo(f"\n{click.style(row.label, bold=True)} ended with {end}; the last lines of {log}:")
+        for name, code, log in list(self._failures())[:MOST_LOGS]:
+            self._echo(
+                f"\n{click.style(name, bold=True)} ended with {members.meaning(code)}; the end of its log:"
+            )
             for line in ending(log, MOST_LINES):
                 self._echo(f"  {line}")
+            self._echo(f"all of it: {log}")
 
-    def _failures(self) -> Iterator[tuple[Row, Path]]:
-        """Those that failed by themselves first; one that was stopped may have crashed before."""
-        failed = [row for row in members.rows(self.book) if row.exit_code]
-        for row in sorted(failed, key=lambda row: row.state != "failed"):
-            log = self._folder.newest_log(row.pod, row.container)
-            if log and (row.state == "failed" or row.restarts):
-                yield row, log
+    def _failures(self) -> Iterator[tuple[str, int, Path]]:
+        """The last time that each member failed by itself: what was stopped at the end may have done so before.
+        What stands beside the members fails no job."""
+        for row in members.rows(self.book):
+            code, ago = members.failure(self.book.framework, self.book.pods[row.pod])
+            log = self._folder.newest_log(row.pod, row.container, ago)
+            if code and log and row.index:
+                yield row.label, code, log
 
     def _echo(self, text: str) -> None:
         with contextlib.suppress(OSError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,34 +13,58 @@ from trainop.local.options import Options
 from trainop.local.recipe import from_pod, sourced
 from trainop.local.volumes import mounted
 from trainop.model import Job
+from trainop.template import containers, mappings
 
+Container = Mapping[str, Any]
+Found = list[tuple[str, Mapping[str, Any], Container]]
+"""Where it stands, the spec of its pod, and the container itself."""
 _NOBODY: Raw = {"metadata": {"name": "", "namespace": "", "uid": ""}, "spec": {}}
 
 
 def mistakes(framework: Framework[Any], job: Job[Any], options: Options) -> list[str]:
     """What a person has to change first, a sentence each."""
-    found = []
-    for where, _, container in _containers(framework, job):
-        if not container.get("command"):
-            found.append(f"{where} has no command: images are not pulled here, so add the command to run")
-        folder = container.get("workingDir")
-        if folder and not Path(options.mounts.translate(folder)).is_dir():
-            found.append(f"{where} works in {folder}, which is not here: pass --mount {folder}=FOLDER")
+    found = [
+        f"{where}{mistake}"
+        for where, _, container in _containers(framework, job)
+        for mistake in (*_misshapen(container), *_missing(container, options))
+    ]
     return list(dict.fromkeys(found))
+
+
+def _misshapen(container: Container) -> Iterator[str]:
+    """What an API server would not take."""
+    if not isinstance(container.get("name"), str):
+        yield ".name is required"
+    for field in ("command", "args"):
+        written = container.get(field)
+        if written is not None and not isinstance(written, list):
+            yield f".{field} must be a list of words, such as [python, train.py], not {written!r}"
+        for number, word in enumerate(written if isinstance(written, list) else ()):
+            if not isinstance(word, str):
+                yield f".{field}[{number}] must be text, not {word!r}; put it in quotes"
+    for number, entry in enumerate(mappings(container.get("env"))):
+        if not isinstance(entry.get("value", ""), str):
+            yield f".env[{number}].value must be text, not {entry['value']!r}; put it in quotes"
+
+
+def _missing(container: Container, options: Options) -> Iterator[str]:
+    if not container.get("command"):
+        yield " has no command: images are not pulled here, so add the command to run"
+    folder = container.get("workingDir")
+    if folder and not Path(options.mounts.translate(str(folder))).is_dir():
+        yield f" works in {folder}, which is not here: pass --mount {folder}=FOLDER"
 
 
 def remarks(framework: Framework[Any], job: Job[Any], options: Options) -> list[str]:
     """What is different here, a sentence each, with what to pass."""
     everyone = list(_containers(framework, job))
-    return [
-        *_images(everyone, options),
-        *_resources(everyone),
-        *_volumes(everyone, options),
-        *_values(everyone, options),
-    ]
-
-
-Found = list[tuple[str, Raw, Raw]]
+    found = chain(
+        _images(everyone, options),
+        _resources(everyone),
+        _volumes(everyone, options),
+        _values(everyone, options),
+    )
+    return list(dict.fromkeys(found))
 
 
 def _images(everyone: Found, options: Options) -> Iterator[str]:
@@ -55,9 +80,8 @@ def _images(everyone: Found, options: Options) -> Iterator[str]:
 def _resources(everyone: Found) -> Iterator[str]:
     names: dict[str, None] = {}
     for _, _, container in everyone:
-        resources = container.get("resources") or {}
-        for kind in ("limits", "requests"):
-            names.update(dict.fromkeys(resources.get(kind) or ()))
+        for kind in mappings([container.get("resources")]):
+            names.update(dict.fromkeys([*(kind.get("limits") or ()), *(kind.get("requests") or ())]))
     if names:
         yield f"resources are not enforced: {', '.join(names)}"
 
@@ -84,15 +108,15 @@ def _values(everyone: Found, options: Options) -> Iterator[str]:
         yield f"the value of {name} is kept in the cluster: pass --env {name}=VALUE"
 
 
-def _containers(framework: Framework[Any], job: Job[Any]) -> Iterator[tuple[str, Raw, Raw]]:
-    """Where it stands, the spec of its pod, and the container itself."""
+def _containers(
+    framework: Framework[Any], job: Job[Any]
+) -> Iterator[tuple[str, Mapping[str, Any], Container]]:
     for role, replica in job.replicas.items():
         spec = replica.template["spec"]
         where = f"spec.{framework.replicas_field}.{role}.template.spec"
         for field in ("initContainers", "containers"):
-            for index, container in enumerate(spec.get(field) or ()):
+            for index, container in enumerate(mappings(spec.get(field))):
                 yield f"{where}.{field}[{index}]", spec, container
     for companion in framework.companions:
-        template = companion.pod(job)
-        for container in template["spec"]["containers"] if template else ():
-            yield companion.name, dict(template["spec"]) if template else {}, container
+        if beside := companion.pod(job):
+            yield from ((companion.name, beside["spec"], container) for container in containers(beside))

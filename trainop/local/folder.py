@@ -36,9 +36,10 @@ class Folder:
         folder.mkdir(exist_ok=True)
         return folder / f"{container}.{number}.log"
 
-    def newest_log(self, pod: str, container: str) -> Path | None:
-        number = self._starts[pod, container]
-        return self.logs / pod / f"{container}.{number - 1}.log" if number else None
+    def newest_log(self, pod: str, container: str, ago: int = 0) -> Path | None:
+        """Or the one so many starts before; None: it was not started so often."""
+        number = self._starts[pod, container] - 1 - ago
+        return self.logs / pod / f"{container}.{number}.log" if number >= 0 else None
 
     def pid(self, pod: str, container: str) -> Path:
         return self.pids / f"{pod}.{container}"

@@ -96,6 +96,15 @@ def exit_code(own: Raw) -> int | None:
     return None
 
 
+def failure(framework: Framework[Any], pod: Raw) -> tuple[int, int]:
+    """The code with which it last ended by itself, 0 if it never failed so; and how many starts ago that was."""
+    own = container(framework, pod)
+    now, before = own.get("state") or {}, (own.get("lastState") or {}).get("terminated")
+    if "terminated" in now and "deletionTimestamp" not in pod["metadata"]:
+        return int(now["terminated"]["exitCode"]), 0
+    return (int(before["exitCode"]), 0 if "waiting" in now else 1) if before else (0, 0)
+
+
 def meaning(code: int) -> str:
     """`code 137 (SIGKILL)`."""
     try:

@@ -52,9 +52,9 @@ class Node:
             self._see(change.object, deleted=change.type == "DELETED")
 
     async def close(self) -> None:
-        """Stop all pods; what they were is left to be seen."""
+        """Stop all pods, as if each were deleted; what they were is left to be seen."""
         self._closed = True
-        await asyncio.gather(*(stay.pod.stop() for stay in self._stays.values() if stay.pod))
+        await asyncio.gather(*(self._stop(stay.pod) for stay in self._stays.values() if stay.pod))
         tasks = [stay.task for stay in self._stays.values() if stay.task]
         for task in tasks:
             task.cancel()
@@ -65,12 +65,20 @@ class Node:
             if stay.pod:
                 stay.pod.kill()
 
+    async def _stop(self, pod: Pod) -> None:
+        if not pod.over:
+            with contextlib.suppress(Gone, Conflict):
+                await self._api.delete(PODS, pod.raw["metadata"]["namespace"], pod.name, pod.uid)
+        await pod.stop()
+
     def _see(self, raw: Raw, *, deleted: bool) -> None:
+        if self._closed:
+            return
         uid, stay = raw["metadata"]["uid"], self._stays.get(raw["metadata"]["uid"])
         if deleted or raw["metadata"].get("deletionTimestamp"):
             if stay:
                 stay.deleted.set()
-        elif stay is None and not self._closed:
+        elif stay is None:
             stay = self._stays[uid] = _Stay(raw["metadata"]["name"])
             stay.task = asyncio.create_task(self._serve(raw, stay))
 

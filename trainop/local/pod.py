@@ -37,7 +37,9 @@ class Pod:
         self._members = [Container(c) for c in spec["containers"]]
         self._since = podstatus.now()
         self._processes: dict[str, Process] = {}
-        self._stopping, self._over, self._at_once = asyncio.Event(), False, False
+        self._stopping, self._at_once = asyncio.Event(), False
+        self.over = False
+        """Nothing of it runs, and nothing will."""
         self._life = asyncio.create_task(self._live())
 
     async def ended(self) -> None:
@@ -70,7 +72,7 @@ class Pod:
                 await asyncio.gather(*(self._keep(c, self._again) for c in self._members))
         finally:
             await self._end_sidecars(beside)
-            self._over = True
+            self.over = True
             await self._tell()
 
     async def _prepare(self, beside: list[asyncio.Task[None]]) -> bool:
@@ -78,7 +80,7 @@ class Pod:
         for container in self._first:
             if container.sidecar:
                 beside.append(asyncio.create_task(self._keep(container, lambda code: True)))
-                await asyncio.sleep(0)
+                await _either(beside[-1], container.begun.wait())
             else:
                 await self._keep(container, lambda code: code != 0 and self._policy != "Never")
                 if container.exit_code != 0:
@@ -106,8 +108,7 @@ class Pod:
         message = f"back-off {pause:g}s restarting failed container={container.name} pod={self.name}"
         container.waits("CrashLoopBackOff", message)
         await self._tell()
-        await asyncio.wait([stopping := asyncio.ensure_future(self._stopping.wait())], timeout=pause)
-        stopping.cancel()
+        await _either(self._stopping.wait(), asyncio.sleep(pause))
         if not self._stopping.is_set():
             container.restarts += 1
 
@@ -119,9 +120,10 @@ class Pod:
                 self._log(container),
                 self._folder.pid(self.name, container.name),
             )
-        except CannotStart as error:
-            container.ended(error.code, "StartError", str(error))
-            return error.code
+        except (CannotStart, OSError) as error:  # OSError: its log or its volume cannot be made
+            code = error.code if isinstance(error, CannotStart) else process.NOT_RUNNABLE
+            container.ended(code, "StartError", str(error))
+            return code
         self._processes[container.name] = running
         if self._stopping.is_set():
             running.kill() if self._at_once else running.terminate()
@@ -134,19 +136,26 @@ class Pod:
 
     async def _end_sidecars(self, beside: list[asyncio.Task[None]]) -> None:
         self._stopping.set()
-        names = {c.name for c in self._first if c.sidecar}
-        running = [self._processes[name] for name in names & self._processes.keys()]
-        for one in running:
-            one.terminate()
+        for running in self._processes.values():
+            running.terminate()
         if beside:
             await asyncio.wait(beside, timeout=self._grace)
-            for one in running:
-                one.kill()
+            for running in self._processes.values():
+                running.kill()
             await asyncio.gather(*beside)
 
     def _log(self, container: Container) -> Path:
         return self._folder.next_log(self.name, container.name)
 
     async def _tell(self) -> None:
-        told = podstatus.status(self._first, self._members, since=self._since, over=self._over)
+        told = podstatus.status(self._first, self._members, since=self._since, over=self.over)
         await self._report(self.raw, told)
+
+
+async def _either(*waits: Awaitable[object]) -> None:
+    """Until one of them is over. A task among them goes on."""
+    futures = [asyncio.ensure_future(wait) for wait in waits]
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+    for future, wait in zip(futures, waits, strict=True):
+        if future is not wait:
+            future.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -23,6 +24,8 @@ class Container:
     state: Raw = field(default_factory=lambda: {"waiting": {"reason": "PodInitializing"}})
     last: Raw = field(default_factory=dict)
     """How it ended the time before."""
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    """It has been started, or could not be."""
 
     @property
     def name(self) -> str:
@@ -41,12 +44,14 @@ class Container:
 
     def runs(self) -> None:
         self.state = {"running": {"startedAt": now()}}
+        self.begun.set()
 
     def ended(self, code: int, reason: str = "", message: str = "") -> None:
         began = (self.state.get("running") or {}).get("startedAt", now())
         told = {"exitCode": code, "reason": reason or ("Error" if code else "Completed")}
         told |= {"startedAt": began, "finishedAt": now()}
         self.state = {"terminated": told | ({"message": message} if message else {})}
+        self.begun.set()
 
     def waits(self, reason: str, message: str) -> None:
         self.last, self.state = self.state, {"waiting": {"reason": reason, "message": message}}
@@ -66,7 +71,7 @@ class Container:
         }
 
 
-def phase(first: list[Container], members: list[Container], *, over: bool) -> str:
+def phase(members: list[Container], *, over: bool) -> str:
     """`over`: nothing of the pod will be started any more."""
     if over:
         codes = [c.exit_code for c in members]
@@ -77,7 +82,7 @@ def phase(first: list[Container], members: list[Container], *, over: bool) -> st
 
 def status(first: list[Container], members: list[Container], *, since: str, over: bool) -> Raw:
     told: Raw = {
-        "phase": phase(first, members, over=over),
+        "phase": phase(members, over=over),
         "hostIP": ADDRESS,
         "podIP": ADDRESS,
         "podIPs": [{"ip": ADDRESS}],

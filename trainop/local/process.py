@@ -12,6 +12,8 @@ from trainop.local import warden
 from trainop.local.recipe import Recipe
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
+LOOKS, BETWEEN_LOOKS = 100, 0.02
+"""How often, and after how many seconds, it is looked whether what was killed is gone: the port may be wanted."""
 
 
 class CannotStart(Exception):
@@ -34,7 +36,11 @@ class Process:
     async def wait(self) -> int:
         """The exit code, as a shell tells it. What the process leaves behind ends with it, as in a container."""
         code = await self._running.wait()
-        self.kill()
+        warden.signal_group(self.pid, signal.SIGKILL)
+        for _ in range(LOOKS):
+            if not warden.kill_marked(self._mark):
+                break
+            await asyncio.sleep(BETWEEN_LOOKS)
         self._pid_file.unlink(missing_ok=True)
         return 128 - code if code < 0 else code
 

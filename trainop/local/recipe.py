@@ -8,14 +8,17 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trainop.kube.port import Raw
 from trainop.local.expansion import expand, expand_in_order
 from trainop.local.mounts import Mounts
 from trainop.local.options import Options
+from trainop.template import mappings
 
 ADDRESS = "127.0.0.1"
 NODE = "localhost"
+Written = Mapping[str, Any]
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 
 
@@ -39,16 +42,16 @@ def recipe(pod: Raw, container: Raw, options: Options, mounts: Mounts, beneath: 
     return Recipe(tuple(argv), env, mounts.translate(str(container.get("workingDir") or Path.cwd())))
 
 
-def sourced(container: Raw) -> Iterator[tuple[str, Raw]]:
+def sourced(container: Written) -> Iterator[tuple[str, Written]]:
     """The variables whose values come from somewhere else."""
-    for entry in container.get("env") or ():
-        if entry.get("valueFrom"):
-            yield entry["name"], entry["valueFrom"]
+    for entry in mappings(container.get("env")):
+        for source in mappings([entry.get("valueFrom")]):
+            yield str(entry.get("name")), source
 
 
-def from_pod(pod: Raw, source: Raw) -> str | None:
+def from_pod(pod: Raw, source: Written) -> str | None:
     """What the downward API tells; None: that cannot be known here."""
-    field = (source.get("fieldRef") or {}).get("fieldPath", "")
+    field = next((str(ref.get("fieldPath")) for ref in mappings([source.get("fieldRef")])), "")
     metadata = pod["metadata"]
     if found := re.fullmatch(r"metadata\.(labels|annotations)\['(.+)'\]", field):
         return str((metadata.get(found[1]) or {}).get(found[2], ""))
@@ -66,11 +69,12 @@ def from_pod(pod: Raw, source: Raw) -> str | None:
 
 
 def _values(pod: Raw, container: Raw) -> Iterator[tuple[str, str]]:
-    for entry in container.get("env") or ():
-        source = entry.get("valueFrom")
-        value = from_pod(pod, source) if source else str(entry.get("value") or "")
+    elsewhere = {name: from_pod(pod, source) for name, source in sourced(container)}
+    for entry in mappings(container.get("env")):
+        name = str(entry.get("name"))
+        value = elsewhere[name] if entry.get("valueFrom") else str(entry.get("value") or "")
         if value is not None:
-            yield entry["name"], value
+            yield name, value
 
 
 def _program(word: str, python: Path | None, env: Mapping[str, str]) -> str:

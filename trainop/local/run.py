@@ -76,7 +76,7 @@ class Run:
                 await signalled
             for task in (ended, signalled):
                 task.cancel()
-            if ended.done() and not ended.cancelled():
+            if self._book.finished:
                 return Why.ENDED
             return Why.INTERRUPTED if self._interrupted.is_set() else Why.LATE
 

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from trainop.kube.port import Raw
 from trainop.local.folder import Folder
+from trainop.template import mappings
+
+Written = Mapping[str, Any]
 
 
-def places(pod: Raw, container: Raw, folder: Folder) -> dict[str, Path]:
+def places(pod: Raw, container: Written, folder: Folder) -> dict[str, Path]:
     """By the path inside the container."""
     name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
     found = {}
     for path, volume, mount in mounted(pod["spec"], container):
         if "emptyDir" in volume:
-            place = folder.volume(name, uid, volume["name"]) / str(mount.get("subPath") or "")
+            place = folder.volume(name, uid, str(volume["name"])) / str(mount.get("subPath") or "")
             place.mkdir(parents=True, exist_ok=True)
             found[path] = place
     return found
 
 
-def mounted(spec: Raw, container: Raw) -> Iterator[tuple[str, Raw, Raw]]:
+def mounted(spec: Written, container: Written) -> Iterator[tuple[str, Written, Written]]:
     """Path, volume and mount of all that a container sees."""
-    by_name = {volume.get("name"): volume for volume in spec.get("volumes") or ()}
-    for mount in container.get("volumeMounts") or ():
-        if mount.get("name") in by_name and mount.get("mountPath"):
-            yield mount["mountPath"], by_name[mount["name"]], mount
+    by_name = {str(volume.get("name")): volume for volume in mappings(spec.get("volumes"))}
+    for mount in mappings(container.get("volumeMounts")):
+        volume = by_name.get(str(mount.get("name")))
+        if volume and mount.get("mountPath"):
+            yield str(mount["mountPath"]), volume, mount

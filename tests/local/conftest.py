@@ -1,0 +1,14 @@
+"""A folder to run jobs from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.local.runs import Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
