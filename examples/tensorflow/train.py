@@ -15,9 +15,9 @@ STEPS = int(os.environ.get("STEPS", "2400"))
 ROUND = 30  # steps between two lines of output
 BATCH = 512
 RATE = 0.02
-MODEL_DIR = os.environ.get(
-    "MODEL_DIR", ""
-)  # checkpoints and TensorBoard's scalars, where every member can reach it
+WIDTHS = 8, 256, 256, 1
+# For checkpoints and TensorBoard's scalars; every member must reach it. Without it nothing is kept.
+MODEL_DIR = os.environ.get("MODEL_DIR", "")
 
 
 class Network(tf.Module):
@@ -56,7 +56,7 @@ def lead(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
     strategy = tf.distribute.ParameterServerStrategy(cluster)
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
     with strategy.scope():
-        network = Network(8, 256, 256, 1)
+        network = Network(*WIDTHS)
 
     @tf.function
     def step(batches):
@@ -95,6 +95,18 @@ def report(step: int, loss: float) -> None:
         tf.summary.scalar("loss", loss, step)
 
 
+def evaluate() -> None:
+    """The evaluator: tries every checkpoint on examples that nobody learns from, until the last."""
+    network = Network(*WIDTHS)
+    checkpoint = tf.train.Checkpoint(network=network)
+    x, y = next(iter(examples()))
+    for path in tf.train.checkpoints_iterator(MODEL_DIR):
+        checkpoint.restore(path)
+        print(f"after step {int(network.steps):>5}  loss {network.loss(x, y):.4f}", flush=True)
+        if network.steps >= STEPS:
+            return
+
+
 def serve(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
     """A worker or a parameter server: does as it is told, and never ends by itself."""
     os.environ["GRPC_FAIL_FAST"] = "use_caller"  # the chief hears at once of a member that is gone
@@ -106,12 +118,23 @@ def serve(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
         signal.pause()
 
 
+def told() -> tf.distribute.cluster_resolver.ClusterResolver:
+    """What TF_CONFIG says, without the evaluator: it serves nobody, and the chief would wait for it to answer."""
+    config = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    members = {role: hosts for role, hosts in config.cluster_spec().as_dict().items() if role != "evaluator"}
+    return tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(members), task_type=config.task_type, task_id=config.task_id, rpc_layer="grpc"
+    )
+
+
 def main() -> None:
-    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    cluster = told()
     if cluster.task_type == "chief":
         lead(cluster)
     elif cluster.task_type in ("worker", "ps"):
         serve(cluster)
+    elif cluster.task_type == "evaluator" and MODEL_DIR:
+        evaluate()
     else:
         sys.exit(f"there is no part for a member of type {cluster.task_type!r} in this training")
 
