@@ -24,7 +24,7 @@ from tools.training import Outcome, Training
 VICTIMS = {TENSORFLOW: "hello-tensorflow-worker-1"}
 """MXNet takes no worker back in mid-training; examples/mxnet/README.md says what happens."""
 _BARS = "▁▂▃▄▅▆▇█"
-_WIDTH = 24
+_WIDTH = 20
 _PICTURE = re.sub(r"@font-face {{.*?}}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 """A picture that fetches no fonts from anywhere."""
 

@@ -65,7 +65,17 @@ def environment(example: Example, progress: Progress) -> Path:
     with binaries.alone(home.parent / "lock", progress):
         if not (home / "ready").exists():
             _make(example, python, version, home, progress)
+            _forget(home)
+    home.touch()
     return home
+
+
+def _forget(newest: Path) -> None:
+    """All but the two of this example that were used last: they are large."""
+    example = newest.name.partition("-")[0]
+    by_age = sorted(newest.parent.glob(f"{example}-*"), key=lambda home: home.stat().st_mtime, reverse=True)
+    for home in by_age[2:]:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def _make(example: Example, python: Path, version: str, home: Path, progress: Progress) -> None:

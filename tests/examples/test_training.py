@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,11 +18,15 @@ pytestmark = pytest.mark.training
 LIMIT = ("--timeout", "10m")
 
 
-def trained(example: Example, folder: Path, config: pytest.Config, *more: str, victim: str = "") -> Outcome:
+def home(example: Example, config: pytest.Config) -> Path:
     capture = config.pluginmanager.getplugin("capturemanager")
     with own.or_skip(), capture.global_and_fixture_disabled():  # who waits for a download wants to see it
-        home = environment(example, progress.on_stderr())
-    outcome = Training(example, home, folder / "run", victim, (*LIMIT, *more)).run(print)
+        return environment(example, progress.on_stderr())
+
+
+def trained(example: Example, folder: Path, config: pytest.Config, *more: str, victim: str = "") -> Outcome:
+    training = Training(example, home(example, config), folder / "run", victim, (*LIMIT, *more))
+    outcome = training.run(print)
     assert outcome.processes == [], "nobody is left running"
     return outcome
 
@@ -32,6 +40,25 @@ def test_tensorflow_trains_on_when_every_worker_has_been_killed(
     assert outcome.restarts == {"hello-tensorflow-worker-0": 1, "hello-tensorflow-worker-1": 1}
     assert len(outcome.losses) == 20
     assert outcome.losses[-1] < outcome.losses[0] / 2
+
+
+def test_tensorflow_goes_on_from_its_last_checkpoint_which_an_evaluator_reads(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    model = str(tmp_path / "model")
+    for number, steps in enumerate((60, 90), start=1):
+        words = ("--env", f"MODEL_DIR={model}", "--env", f"STEPS={steps}")
+        outcome = trained(TENSORFLOW, tmp_path / str(number), pytestconfig, *words)
+        assert outcome.state == "Succeeded"
+    assert len(outcome.losses) == 1, "of steps 61 to 90"
+    assert list(Path(model).glob("events.*")), "what TensorBoard reads"
+    task = json.dumps({"cluster": {}, "task": {"type": "evaluator", "index": 0}})
+    said = subprocess.run(  # noqa: S603 - the example
+        [home(TENSORFLOW, pytestconfig) / "bin" / "python", TENSORFLOW.folder / "train.py"],
+        env={**os.environ, "MODEL_DIR": model, "STEPS": "90", "TF_CONFIG": task},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert re.fullmatch(r"after step +90  loss 0\.\d+\n", said.stdout)
 
 
 def test_mxnet_trains_to_the_end(tmp_path: Path, pytestconfig: pytest.Config) -> None:
