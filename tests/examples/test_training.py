@@ -42,23 +42,25 @@ def test_tensorflow_trains_on_when_every_worker_has_been_killed(
     assert outcome.losses[-1] < outcome.losses[0] / 2
 
 
-def test_tensorflow_goes_on_from_its_last_checkpoint_which_an_evaluator_reads(
+def test_a_tensorflow_chief_that_is_killed_goes_on_from_its_checkpoint_which_an_evaluator_reads(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    model = str(tmp_path / "model")
-    for number, steps in enumerate((60, 90), start=1):
-        words = ("--env", f"MODEL_DIR={model}", "--env", f"STEPS={steps}")
-        outcome = trained(TENSORFLOW, tmp_path / str(number), pytestconfig, *words)
-        assert outcome.state == "Succeeded"
-    assert len(outcome.losses) == 1, "of steps 61 to 90"
+    chief, model = "hello-tensorflow-chief-0", str(tmp_path / "model")
+    words = ("--env", f"MODEL_DIR={model}", "--env", "STEPS=300")
+    outcome = trained(TENSORFLOW, tmp_path, pytestconfig, *words, victim=chief)
+    assert (outcome.state, outcome.restarts) == ("Succeeded", {chief: 1})
+    second = (outcome.folder / "logs" / chief / "tensorflow.1.log").read_text()
+    steps = [int(step) for step in re.findall(r"^step +(\d+)", second, re.MULTILINE)]
+    assert steps[0] >= 90, "it was killed after three rounds of 30 steps, and two of them were saved"
+    assert steps[-1] == 300
     assert list(Path(model).glob("events.*")), "what TensorBoard reads"
     task = json.dumps({"cluster": {}, "task": {"type": "evaluator", "index": 0}})
     said = subprocess.run(  # noqa: S603 - the example
         [home(TENSORFLOW, pytestconfig) / "bin" / "python", TENSORFLOW.folder / "train.py"],
-        env={**os.environ, "MODEL_DIR": model, "STEPS": "90", "TF_CONFIG": task},
+        env={**os.environ, "MODEL_DIR": model, "STEPS": "300", "TF_CONFIG": task},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert re.fullmatch(r"after step +90  loss 0\.\d+\n", said.stdout)
+    assert re.fullmatch(r"after step +300  loss 0\.\d+\n", said.stdout)
 
 
 def test_mxnet_trains_to_the_end(tmp_path: Path, pytestconfig: pytest.Config) -> None:
