@@ -114,4 +114,4 @@ def test_the_recording_shows_both_trainings_as_the_demo_runs_them_and_nothing_of
     )
     assert len(re.findall(r"(TensorFlow|MXNet) Succeeded", shown)) == 2
     assert "No process is left." in shown
-    assert not re.search(r"/(root|home|tmp|var|work)/|url\\(\\W?http", picture)
+    assert not re.search(r"/(root|home|tmp|var|work)/|url\(\W?http", picture)
