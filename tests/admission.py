@@ -57,18 +57,27 @@ class Server:
 
         self._api = CustomObjectsApi(core_api.api_client)
 
-    def complaints(self, framework: Framework[Any], body: dict[str, Any]) -> list[str]:
-        """`FIELD: MESSAGE` for each; none when it would be taken."""
+    def complaints(
+        self, framework: Framework[Any], body: dict[str, Any], *, strict: bool = False
+    ) -> list[str]:
+        """`FIELD: MESSAGE` for each; none when it would be taken. `strict` as kubectl asks: mind unknown fields."""
         from kubernetes.client import ApiException
 
         try:
             self._api.create_namespaced_custom_object(
-                *framework.gvk[:2], "default", framework.plural, body, dry_run="All"
+                *framework.gvk[:2],
+                "default",
+                framework.plural,
+                body,
+                dry_run="All",
+                field_validation="Strict" if strict else "Ignore",
             )
         except ApiException as refusal:
             if refusal.status not in (400, 422):
                 raise
             answer = json.loads(refusal.body or "")
-            causes = answer["details"].get("causes") or [{"field": "", "message": answer["message"]}]
+            causes = (answer.get("details") or {}).get("causes") or [
+                {"field": "", "message": answer["message"]}
+            ]
             return [f"{cause['field']}: {cause['message']}" for cause in causes]
         return []

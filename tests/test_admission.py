@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.admission import ABSENT, CONTAINER, GOOD, NAME_OF_54, NAME_OF_55, WORKER, Server, Tweak, job
-from tests.admission_cases import GANG, MX_ROLE, RULES, SCHEMA
+from tests.admission import ABSENT, CONTAINER, GOOD, WORKER, Server, Tweak, job
+from tests.admission_cases import RULES, SCHEMA
+from tests.admission_tweaks import TWEAKS
 from tests.cluster.controlplane import Cluster
 from trainop import registry
 from trainop.parse import parse
@@ -71,69 +72,6 @@ def test_as_long_as_a_word_is_wrong_rules_are_not_looked_at_and_the_server_says_
     complaints = server.complaints(tensorflow, wrong)
     assert len(complaints) == 2
     assert "some validation rules were not checked" in complaints[1]
-
-
-LIMITS = ("backoffLimit", "ttlSecondsAfterFinished", "activeDeadlineSeconds")
-TWEAKS: dict[str, list[Any]] = {
-    "metadata/name": [
-        "a",
-        "mnist-1",
-        "4mnist",
-        "mnist-",
-        "mn.ist",
-        "MNIST",
-        NAME_OF_54,
-        NAME_OF_55,
-        "a" * 64,
-    ],
-    "spec": [ABSENT, None, {}, [], "text"],
-    "spec/ROLES": [ABSENT, None, {}, [], {"Worker": None}, {"Worker": {}}, {"Worker": []}],
-    **{f"spec/ROLES/{role}": [ABSENT] for role in ("Chief", "Scheduler", "PS", "Worker")},
-    **{f"spec/ROLES/{role}/replicas": [0] for role in ("Chief", "Scheduler", "PS", "Server")},
-    **{
-        f"spec/ROLES/{role}": [None, {}, {"template": None}, {"template": {"spec": {}}}]
-        for role in ("worker", "WORKER", "Master", "Evaluator", "Wroker", "")
-    },
-    f"{WORKER}/replicas": [None, 0, 1, 10_000, 10_001, -1, "2", 1.0, 1.5, True, [], 2**40, 2**70],
-    f"{WORKER}/restartPolicy": [None, "Always", "OnFailure", "Never", "ExitCode", "always", "", 1],
-    f"{WORKER}/template": [ABSENT, None, {}, [], "text", {"spec": None}, {"spec": {}}],
-    f"{WORKER}/template/metadata": [None, {}, [], {"labels": {"a": "b"}}, {"labels": []}],
-    f"{WORKER}/template/spec/containers": [None, [], {}, "text", [{}], [{"image": "i"}], ["text"]],
-    f"{CONTAINER}/name": [None, "trainer", "", 1],
-    f"{CONTAINER}/image": [ABSENT, None, "", 1],
-    f"{CONTAINER}/env": [None, [], {}, [{"name": "A"}], [{"value": "A"}]],
-    f"{CONTAINER}/ports": [None, [], {}, [{"containerPort": 1}], [{"name": "a"}], [{"containerPort": "a"}]],
-    "spec/runPolicy": [None, {}, [], "text"],
-    **{
-        f"spec/{place}{limit}": [None, -1, 0, 1, "1", 1.5, True, 2**40]
-        for place in ("", "runPolicy/")
-        for limit in LIMITS
-    },
-    **{
-        f"spec/{place}cleanPodPolicy": [None, "All", "Running", "None", "", "all", False]
-        for place in ("", "runPolicy/")
-    },
-    "spec/runPolicy/suspend": [None, True, False, "true", 1],
-    "spec/runPolicy/managedBy": [None, "", "kueue.x-k8s.io/multikueue", "me", 1],
-    GANG: [None, {}, [], "text"],
-    **{f"{GANG}/{count}": [None, 0, -1, 2, "2"] for count in ("minAvailable", "scheduleTimeoutSeconds")},
-    **{f"{GANG}/{word}": [None, "", "high", 1] for word in ("queue", "priorityClass")},
-    f"{GANG}/minResources": [
-        None,
-        {},
-        [],
-        {"cpu": 1},
-        {"cpu": "500m"},
-        {"cpu": 1.5},
-        {"cpu": None},
-        {"cpu": True},
-        {"cpu": "lots"},
-    ],
-    "spec/successPolicy": [None, "", "AllWorkers", "allworkers", 1],
-    "spec/enableDynamicWorker": [None, True, False, "yes"],
-    "spec/jobMode": [ABSENT, None, "MXTrain", "MXTune", "Train", ""],
-    **{f"spec/ROLES/{role}": [MX_ROLE, MX_ROLE | {"replicas": 0}] for role in ("Tuner", "tuner")},
-}
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -79,9 +79,11 @@ async def test_a_crash_at_any_write_changes_nothing(
             """In a namespace that no other has at the time; no name is used again there."""
             namespace = await free.get()
             stage = Stage(api, namespace, cast, f"story-{secrets.token_hex(4)}", way)
-            yield stage
-            with suppress(Gone):
-                await stage.delete()
-            free.put_nowait(namespace)
+            try:
+                yield stage
+            finally:
+                with suppress(Gone):
+                    await stage.delete()
+                free.put_nowait(namespace)
 
         await crash_at_every_write(story, stages, AT_ONCE)

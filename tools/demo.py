@@ -41,7 +41,7 @@ class Demo:
                 self.done[example] = self._train(example, environment)
                 if self.done[example].code == 130:
                     return 130
-        self._show()
+        self._show(examples)
         return 0 if self.done and all(_good(outcome) for outcome in self.done.values()) else 1
 
     def _environment(self, example: Example) -> Path | None:
@@ -70,35 +70,39 @@ class Demo:
             line = line.replace(str(path), name) if self.recorded or path != self.logs else line
         return line
 
-    def _show(self) -> None:
+    def _show(self, examples: tuple[Example, ...]) -> None:
         self.console.rule("[bold]what came of it", align="left")
         table = Table("job", "state", "restarts", "loss", "", "time", box=None, padding=(0, 2, 0, 0))
-        for example, outcome in self.done.items():
-            table.add_row(*_row(example, outcome))
+        for example in examples:
+            table.add_row(*_row(example, self.done.get(example)))
         self.console.print(table)
         left = [pid for outcome in self.done.values() for pid in outcome.processes]
         self.console.print(f"[red]left running: {left}" if left else "No process is left.", highlight=False)
 
 
-def _row(example: Example, outcome: Outcome) -> tuple[str, ...]:
+def _row(example: Example, outcome: Outcome | None) -> tuple[str, ...]:
+    if outcome is None:
+        return example.title, "[yellow]left out"
     colour = "green" if _good(outcome) else "red"
     restarts = ", ".join(f"{pod.split('-', 2)[2]}: {number}" for pod, number in outcome.restarts.items())
-    losses = outcome.losses or [math.nan]
-    falling = f"{losses[0]:.3f} → {losses[-1]:.3f}"
+    losses = outcome.losses
+    falling = f"{losses[0]:.3f} → {losses[-1]:.3f}" if losses else "none"
     state = f"[{colour}]{outcome.state}"
     return example.title, state, restarts or "none", falling, sparkline(losses), f"{outcome.seconds:.0f} s"
 
 
 def _good(outcome: Outcome) -> bool:
-    return outcome.code == 0 and outcome.losses[-1] < outcome.losses[0] and not outcome.processes
+    falling = len(outcome.losses) > 1 and outcome.losses[-1] < outcome.losses[0]
+    return outcome.code == 0 and falling and not outcome.processes
 
 
 def sparkline(losses: list[float]) -> str:
     """On a logarithmic scale, which shows the end as well as the beginning."""
-    count = min(_WIDTH, len(losses))
-    heights = [
-        math.log(max(losses[round(i * (len(losses) - 1) / max(count - 1, 1))], 1e-6)) for i in range(count)
-    ]
+    if not losses:
+        return ""
+    count, last = min(_WIDTH, len(losses)), len(losses) - 1
+    some = [losses[round(number * last / max(count - 1, 1))] for number in range(count)]
+    heights = [math.log(max(loss, 1e-6)) for loss in some]
     low, span = min(heights), max(heights) - min(heights)
     return "".join(_BARS[round((height - low) / (span or 1) * (len(_BARS) - 1))] for height in heights)
 
@@ -113,8 +117,11 @@ def main() -> int:
         highlight=False, record=bool(file), width=100 if file else None, force_terminal=True if file else None
     )
     demo = Demo(console, Path(tempfile.mkdtemp(prefix="trainop-demo-")), recorded=bool(file))
-    code = demo.run(TENSORFLOW, MXNET)
-    if file:
+    try:
+        code = demo.run(TENSORFLOW, MXNET)
+    except KeyboardInterrupt:  # while something is installed: that has ended too
+        return 130
+    if file and code == 0:
         picture = console.export_svg(title="make demo", unique_id="demo")
         file.write_text(re.sub(r"@font-face {.*?}", "", picture, flags=re.DOTALL))  # it fetches nothing
     return code

@@ -73,6 +73,18 @@ def pod_template_schema() -> Schema:
     return {"description": "What `kubectl explain pod` tells about metadata and spec.", **schema}
 
 
+def metadata_schema() -> Schema:
+    """Returns the schema of the metadata of any object, such as a job's own."""
+    from kubernetes.client import V1ObjectMeta
+
+    source = V1ObjectMeta.model_json_schema(mode="serialization")
+    # Of managed fields, which no user writes, anything is taken.
+    source["properties"].pop("managedFields")
+    schema = _object("metadata", source, "metadata", source["$defs"])
+    schema["properties"]["managedFields"] = {"type": "array"}
+    return schema
+
+
 def _object(model: str, source: Schema, path: str, models: dict[str, Schema]) -> Schema:
     """Converts one model, with everything below it in place: structural schemas have no references."""
     properties: Schema = {}

@@ -99,6 +99,7 @@ def test_a_python_that_no_wheel_fits_is_told_in_one_line() -> None:
 def test_a_sparkline_falls_with_the_losses() -> None:
     assert sparkline([8, 4, 2, 1]) == "█▆▃▁"
     assert sparkline([1, 1]) == "▁▁"
+    assert sparkline([]) == ""
     assert len(sparkline([float(n) for n in range(1, 100)])) == 20
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from tests.scenarios.stage import Stage
 from trainop.kube.port import PODS, SERVICES, Raw
 
@@ -165,8 +167,12 @@ async def test_deleting_a_job_removes_its_pods_and_services(stage: Stage) -> Non
 
 
 async def test_a_job_past_its_active_deadline_fails_without_any_event_to_wake_it(stage: Stage) -> None:
-    await stage.submit(policy={"activeDeadlineSeconds": 2})
+    await stage.submit()
     await stage.run_all()
+    job = await stage.until_state("Running")
+    # Set only now, so that a slow machine has all pods running by then.
+    active = datetime.now(UTC) - datetime.fromisoformat(job["status"]["startTime"])
+    await stage.edit({"runPolicy": {"activeDeadlineSeconds": int(active.total_seconds()) + 2}})
     job = await stage.until_state("Failed")
     message = f"Job {stage.name} has failed because it was active longer than specified deadline"
     assert job["status"]["conditions"][-1]["message"] == message

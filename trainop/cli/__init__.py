@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from trainop import __version__
 from trainop.errors import TrainopError, Unreachable, Usage
 
 COMMANDS = {
+    "check-framework": "Check a framework module against the contract.",
+    "completion": "Print what makes a shell complete commands.",
     "crds": "Print the CustomResourceDefinitions, or write them to files.",
     "doctor": "Say what is wrong with an installation, and what to do.",
     "operator": "Run the operator, in a cluster or outside of one.",
+    "render": "Print the pods and services the operator would make.",
     "run": "Run a job as processes on this machine.",
+    "validate": "Tell every mistake in files with jobs.",
     "version": "Print the version.",
 }
 """To add one: its name and what it does, here; and the click command `command` in trainop/cli/NAME.py."""
@@ -32,11 +38,21 @@ class Commands(click.Group):
         command: click.Command = import_module(f"{__name__}.{cmd_name.replace('-', '_')}").command
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [
+            CompletionItem(name, help=purpose)
+            for name, purpose in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
         try:
             return super().invoke(ctx)
         except TrainopError as error:
@@ -61,6 +77,7 @@ def main() -> None:
 
     \b
     Examples:
+      trainop validate job.yaml
       trainop run job.yaml
       trainop crds | kubectl apply -f -
       trainop COMMAND --help

@@ -32,11 +32,10 @@ def command(names: tuple[str, ...], output_dir: Path | None, output: str) -> Non
     """
     crds = _crds(names)
     if output_dir:
-        output_dir.mkdir(parents=True, exist_ok=True)
-        for item in crds:
-            path = output_dir / f"{item['spec']['group']}_{item['spec']['names']['plural']}.{output}"
-            path.write_text(_yaml(item) if output == "yaml" else _json(item))
-            click.echo(f"wrote {path}", err=True)
+        try:
+            _write(crds, output_dir, output)
+        except OSError as error:
+            raise Usage(f"{output_dir}: {error.strerror}; name another --output-dir") from None
     elif output == "yaml":
         click.echo("---\n".join(map(_yaml, crds)), nl=False)
     else:
@@ -51,6 +50,14 @@ def _crds(names: tuple[str, ...]) -> list[dict[str, Any]]:
     if unknown := [name for name in names if name not in known]:
         raise Usage(f"no framework is called {', '.join(unknown)}; installed are {', '.join(known)}")
     return [crd(framework) for name, framework in known.items() if not names or name in names]
+
+
+def _write(crds: list[dict[str, Any]], folder: Path, output: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for item in crds:
+        path = folder / f"{item['spec']['group']}_{item['spec']['names']['plural']}.{output}"
+        path.write_text(_yaml(item) if output == "yaml" else _json(item))
+        click.echo(f"wrote {path}", err=True)
 
 
 def _yaml(item: dict[str, Any]) -> str:

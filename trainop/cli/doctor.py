@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import textwrap
 
 import click
 
+from trainop.cli import lines
 from trainop.doctor import Finding, examine
 from trainop.kube.client import Client
 from trainop.kube.credentials import load
 from trainop.registry import frameworks
-
-WIDTH = 78
-"""Of a terminal that has 80 columns, with room for a backslash."""
-COMMANDS = ("helm", "kubectl", "trainop")
-MARKS = {"ok": ("ok", "green"), "warning": ("warn", "yellow"), "problem": ("FAIL", "red")}
 
 
 @click.command("doctor")
@@ -42,7 +37,7 @@ def command(kubeconfig: str | None, context: str | None, output: str) -> None:
         async with Client(login) as api:
             async for finding in examine(api, installed):
                 if output == "text":
-                    _print(finding)
+                    lines.tell(finding.level, f"{finding.about}: {finding.message}", finding.remedy)
                 found.append(finding)
         return found
 
@@ -65,25 +60,3 @@ def _summary(found: list[Finding]) -> str:
         if (number := _number(found, level))
     ]
     return ", ".join(counted) or "nothing is wrong"
-
-
-def _print(finding: Finding) -> None:
-    word, colour = MARKS[finding.level]
-    text = f"{finding.about}: {finding.message}"
-    lines = _lines(text, " " * 5, " " * 6)
-    click.echo(click.style(f"{word:<4}", fg=colour) + "\n".join(lines)[4:])
-    for remedy in finding.remedy.splitlines():
-        # A command can be copied from several lines, too.
-        end = " \\\n" if remedy.split()[0] in COMMANDS else "\n"
-        click.echo(end.join(_lines(remedy, "      -> ", " " * 9)))
-
-
-def _lines(text: str, first: str, others: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

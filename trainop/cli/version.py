@@ -10,9 +10,7 @@ from trainop import __version__
 
 
 @click.command("version")
-@click.option(
-    "-o", "--output", type=click.Choice(["text", "json"]), default="text", help="Format of the answer."
-)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(output: str) -> None:
     """Print the version.
 

@@ -53,6 +53,14 @@ def scheduler(settings: Settings) -> Scheduler | None:
             return Scheduler(settings.gang_scheduler, PLUGINS)
 
 
+def needed(settings: Settings) -> Scheduler:
+    """The one whose PodGroup a plan speaks of."""
+    found = scheduler(settings)
+    if found is None:
+        raise AssertionError("a plan without gang scheduling speaks of a PodGroup")
+    return found
+
+
 def ready(settings: Settings, world: World) -> bool:
     """Whether pods and services may be made."""
     gang, group = scheduler(settings), world.pod_group

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainop.engine import companions, gang, pods, services
-from trainop.engine.topology import topology
+from trainop.engine import gang
+from trainop.engine.children import Children
 from trainop.errors import Conflict, Exists, Gone, Refused, Temporary
 from trainop.framework import Framework
 from trainop.kube import wire
@@ -28,9 +28,7 @@ from trainop.model import (
     DeletePod,
     DeletePodGroup,
     DeleteService,
-    Env,
     Job,
-    Member,
     PatchPodGroup,
     SeenPodGroup,
     Trouble,
@@ -100,62 +98,40 @@ class _Hands:
 
     def __init__(self, cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> None:
         self._cluster, self._framework, self._job = cluster, framework, job
-        self._environment: Callable[[Member], Env] | None = None
+        self._children = Children(framework, job, cluster.settings, cluster.placed)
 
     async def do(self, action: Action) -> bool:
         """Whether this call changed anything."""
         self._cluster.fence()
         cluster, framework, job = self._cluster, self._framework, self._job
         match action:
-            case CreatePod(member):
-                body = self._pod(member)
+            case CreatePod():
+                body = self._children.manifest(action)
                 return await self._create(PODS, cluster.pods, wire.Pod, body)
-            case CreateService(member):
-                body = self._service(member)
+            case CreateService():
+                body = self._children.manifest(action)
                 return await self._create(SERVICES, cluster.services, wire.Service, body)
             case DeletePod(_, name, uid):
                 return await self._delete(PODS, cluster.pods, name, uid)
             case DeleteService(_, name, uid):
                 return await self._delete(SERVICES, cluster.services, name, uid)
             case CreatePodGroup():
-                scheduler, groups = self._gang()
-                body = gang.manifest(scheduler, job)
+                groups, body = self._groups(), self._children.manifest(action)
                 return await self._create(groups.resource, groups, wire.PodGroup, body)
             case PatchPodGroup(name):
-                scheduler, groups = self._gang()
-                body = gang.patch(scheduler, job, action)
+                groups, body = self._groups(), gang.patch(gang.needed(cluster.settings), job, action)
                 groups.put(await cluster.api.patch(groups.resource, job.namespace, name, body, wire.PodGroup))
                 return True
             case DeletePodGroup(name, uid):
-                _, groups = self._gang()
+                groups = self._groups()
                 return await self._delete(groups.resource, groups, name, uid)
             case DeleteJob():
                 return await self._delete(resource(framework), None, job.name, job.uid)
 
-    def _pod(self, member: Member) -> Raw:
-        if companion := self._framework.companion(member.role):
-            return companions.pod(self._framework, self._job, companion)
-        settings = self._cluster.settings
-        return pods.manifest(self._framework, self._job, member, self._env(member), settings)
-
-    def _service(self, member: Member) -> Raw:
-        if companion := self._framework.companion(member.role):
-            return companions.service(self._framework, self._job, companion)
-        return services.manifest(self._framework, self._job, member)
-
-    def _env(self, member: Member) -> Env:
-        if self._environment is None:
-            members = topology(self._framework, self._job, self._cluster.settings.cluster_domain)
-            placed = self._cluster.placed(members)
-            environment = self._framework.bootstrap(self._job, placed)
-            self._environment = lambda me: environment(placed.roles[me.role][me.index])
-        return self._environment(member)
-
-    def _gang(self) -> tuple[gang.Scheduler, Caches[SeenPodGroup]]:
-        scheduler, groups = gang.scheduler(self._cluster.settings), self._cluster.pod_groups
-        if scheduler is None or groups is None:
+    def _groups(self) -> Caches[SeenPodGroup]:
+        if self._cluster.pod_groups is None:
             raise AssertionError("a plan without gang scheduling speaks of a PodGroup")
-        return scheduler, groups
+        return self._cluster.pod_groups
 
     async def _create(self, what: Resource, cache: Caches[Any], shape: Any, body: Raw) -> bool:
         namespace, made = self._job.namespace, True

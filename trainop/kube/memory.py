@@ -1,4 +1,4 @@
-"""An API server in this process: the port's second implementation, held to the first by shared scenarios.
+"""An API server in this process, for `trainop run` and for tests: held to a real one by shared scenarios.
 
 It does what the operator can notice of a real one: resource versions, UIDs, conflicts, preconditions, the
 status subresource, graceful deletion of pods that are on a node, garbage collection of dependents, lists,

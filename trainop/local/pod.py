@@ -42,9 +42,6 @@ class Pod:
         """Nothing of it runs, and nothing will."""
         self._life = asyncio.create_task(self._live())
 
-    async def ended(self) -> None:
-        await asyncio.wait([self._life])
-
     async def stop(self) -> None:
         """SIGTERM, and SIGKILL when that did not help in time."""
         self._stopping.set()

@@ -59,7 +59,7 @@ async def start(recipe: Recipe, mark: str, log: Path, pid_file: Path) -> Process
             running = await asyncio.create_subprocess_exec(
                 *recipe.argv,
                 cwd=recipe.folder,
-                env=marked(recipe.env, mark),
+                env=_with_mark(recipe.env, mark),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -81,6 +81,6 @@ def _reason(error: Exception, recipe: Recipe) -> str:
     return "not found" if isinstance(error, FileNotFoundError) else str(error.strerror)
 
 
-def marked(env: Mapping[str, str], mark: str) -> dict[str, str]:
+def _with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
     outer = os.environ.get(warden.MARK, "")
     return {**env, warden.MARK: f"{outer} {mark}".strip()}

@@ -1,0 +1,213 @@
+"""The contract: every framework keeps it, and each of its checks can fail."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field, WithJsonSchema
+
+from tests.scenarios.casting import known_frameworks
+from trainop.api.spec import JobSpec, PodTemplate, ReplicaSpec
+from trainop.check import contract
+from trainop.check.contract import Result
+from trainop.framework import Companion, Framework, Role, Rule, Wording, by_deciding_roles
+from trainop.model import Failed, Job, Tally, Undecided, Verdict
+
+KNOWN = known_frameworks()
+CONCERT = KNOWN["Concert"]
+EXAMPLES = Path(__file__).parents[2] / "examples"
+_numbers = itertools.count()
+
+
+def run(framework: object, *examples: Path) -> list[Result]:
+    return list(contract.run(lambda: framework, map(str, examples)))
+
+
+def failures(framework: object, *examples: Path) -> dict[str, Result]:
+    return {result.check: result for result in run(framework, *examples) if not result.ok}
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_every_framework_we_know_keeps_the_contract(kind: str) -> None:
+    examples = [path for path in EXAMPLES.rglob("*job.yaml") if f"kind: {kind}" in path.read_text()]
+    results = run(KNOWN[kind], *examples)
+    assert [result for result in results if not result.ok] == []
+    every = {**contract.FACTS, **contract.SCHEMA, **contract.BEHAVIOUR}
+    assert every.keys() <= {result.check for result in results}
+
+
+# --- one broken framework for each check --------------------------------------------------------------------
+
+
+def spec_with(annotation: Any, **about: Any) -> type[JobSpec]:
+    """A spec of a concert with one field more."""
+    fields: dict[str, Any] = {
+        "__annotations__": {"replica_specs": dict[str, ReplicaSpec], "more": annotation},
+        "__module__": __name__,
+        "replica_specs": Field(alias="choir", min_length=1, description="The roles."),
+        "more": Field(None, **about),
+    }
+    return type("Spec", (JobSpec,), fields)
+
+
+class Overweight(JobSpec):
+    """One pod template after the other."""
+
+    replica_specs: dict[str, ReplicaSpec] = Field(alias="choir", min_length=1, description="The roles.")
+    first: PodTemplate | None = Field(None, description="One.")
+    second: PodTemplate | None = Field(None, description="Two.")
+    third: PodTemplate | None = Field(None, description="Three.")
+
+
+def greedy(job: Job[Any], topology: Any) -> Any:
+    job.replicas["Singer"].template["spec"]["containers"].append({"name": "more"})
+    return lambda me: {}
+
+
+def forgetful(job: Job[Any], tally: Tally) -> Verdict:
+    return by_deciding_roles(job, tally) if next(_numbers) % 2 else Undecided()
+
+
+def impatient(job: Job[Any], tally: Tally) -> Verdict:
+    """Takes one that is to be tried again for one that has failed."""
+    ended = [role for role, count in tally.roles.items() if not count.active and not count.succeeded]
+    return Failed(ended[0], 1) if ended else by_deciding_roles(job, tally)
+
+
+def broken(**changes: Any) -> Framework[Any]:
+    return replace(CONCERT, **changes)
+
+
+def a_rule(**changes: Any) -> Rule[Any]:
+    fields = {
+        "cel": "self.spec.encore",
+        "holds": lambda job: True,
+        "field": ".encore",
+        "message": "no encore",
+    }
+    return Rule(**{**fields, **changes})
+
+
+BROKEN: dict[str, Framework[Any]] = {
+    "the spec is a model of the API": broken(spec=int),
+    "names are what Kubernetes takes": broken(kind="concert"),
+    "roles have names of their own": broken(roles=(Role("Singer", decides=1), Role("singer"))),
+    "there is a role that decides": broken(roles=(Role("Singer"), Role("Conductor"))),
+    "its sentences can be filled in": broken(wording=Wording(running="{nobody} sings")),
+    "the CRD can be made": broken(spec=spec_with(int | list[str], description="Either.")),
+    "the CRD is structural": broken(
+        spec=spec_with(
+            Annotated[str, WithJsonSchema({"type": "string", "oneOf": [{"pattern": "a"}]})],
+            description="Odd.",
+        )
+    ),
+    "the CRD is small enough": broken(spec=Overweight),
+    "every field has a description": broken(spec=spec_with(bool)),
+    "a job of its kind can be written": broken(rules=(a_rule(holds=lambda job: False),)),
+    "rules can be asked": broken(rules=(a_rule(holds=lambda job: "yes"),)),
+    "companions have pods and services": broken(
+        companions=(Companion[Any]("Organ", lambda job: {"spec": {}}, lambda job: {}),)
+    ),
+    "bootstrap changes nothing": broken(bootstrap=greedy),
+    "members are told text": broken(bootstrap=lambda job, topology: lambda me: {"INDEX": me.index}),
+    "what members are told is short enough": broken(
+        bootstrap=lambda job, topology: lambda me: {"ALL": "x" * 2_000 * len(topology)}
+    ),
+    "members are told the same every time": broken(
+        bootstrap=lambda job, topology: lambda me: {"N": str(next(_numbers))}
+    ),
+    "the outcome depends on nothing else": broken(outcome=forgetful),
+    "every outcome is a verdict": broken(outcome=lambda job, tally: Failed("Soloist", 1)),
+    "success and failure can be reached": broken(outcome=lambda job, tally: Undecided()),
+    "a job whose members end well succeeds": broken(outcome=lambda job, tally: Undecided()),
+    "a job whose members fail has failed": broken(outcome=lambda job, tally: Undecided()),
+    "a job whose members are tried again succeeds": broken(outcome=impatient),
+}
+
+
+def test_there_is_a_broken_framework_for_each_check() -> None:
+    every = {**contract.FACTS, **contract.SCHEMA, **contract.BEHAVIOUR}
+    assert BROKEN.keys() == every.keys() | {"a job of its kind can be written"}
+
+
+@pytest.mark.parametrize("check", BROKEN)
+def test_each_check_can_fail_and_says_what_to_do(check: str) -> None:
+    found = failures(BROKEN[check])
+    assert check in found
+    assert found[check].message
+    assert found[check].remedy
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": "Choir"}, "name is 'Choir'"),
+        ({"group": "music"}, "group is 'music'"),
+        ({"version": "1"}, "version is '1'"),
+        ({"plural": "Concerts"}, "plural is 'Concerts'"),
+        ({"container": "Voice"}, "container is 'Voice'"),
+        ({"port_name": "a-port-name-of-many-characters"}, "port_name is"),
+        ({"port": 70_000}, "port is 70000"),
+        ({"short_names": ("Con cert",)}, "the short name 'Con cert'"),
+    ],
+)
+def test_a_name_that_kubernetes_would_not_take_is_named(changes: dict[str, Any], words: str) -> None:
+    assert words in failures(broken(**changes))["names are what Kubernetes takes"].message
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (a_rule(field=".encores"), "points at '.encores'"),
+        (a_rule(cel="true"), "is not complete"),
+        (a_rule(message=""), "is not complete"),
+    ],
+)
+def test_a_rule_that_is_half_a_rule_is_named(rule: Rule[Any], words: str) -> None:
+    assert words in failures(broken(rules=(rule,)))["rules can be asked"].message
+
+
+@pytest.mark.parametrize(
+    ("roles", "check"),
+    [
+        ((), "roles have names of their own"),
+        ((Role("Bass_Singer", decides=1),), "roles have names of their own"),
+        ((Role("Singer", decides=0), Role("Other", decides=1)), "there is a role that decides"),
+        ((Role("Singer", decides=1, first_if=("nothing", "x")),), "there is a role that decides"),
+    ],
+)
+def test_roles_that_cannot_be(roles: tuple[Role, ...], check: str) -> None:
+    assert check in failures(broken(roles=roles))
+
+
+def raising() -> object:
+    raise ZeroDivisionError("no")
+
+
+def test_what_raises_when_it_is_imported_is_told() -> None:
+    (only,) = contract.run(raising)
+    assert (only.check, only.ok, only.message) == ("it can be imported", False, "ZeroDivisionError: no")
+
+
+def test_what_is_no_framework_is_told() -> None:
+    assert failures("text")["it is a framework"].message == "it is of type str"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kind: ConfigMap\napiVersion: v1\n", "there is no Concert in it"),
+        (
+            "kind: Concert\napiVersion: music.example.com/v1alpha1\nspec: {chior: {}}\n",
+            "chior: unknown field",
+        ),
+    ],
+)
+def test_an_example_that_is_wrong_is_told(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "example.yaml"
+    path.write_text(text)
+    assert words in failures(CONCERT, path)[f"{path} has no mistakes"].message

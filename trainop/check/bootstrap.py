@@ -1,0 +1,67 @@
+"""Checks of what members are told: text only, the same whenever it is asked, and nothing is changed for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from trainop.check.subject import Complaint, Subject, manifest, options
+from trainop.engine.topology import topology
+from trainop.framework import LONGEST_VARIABLE, Framework
+from trainop.model import Env, Job, Topology
+from trainop.parse import parse
+
+MANY = 100
+"""Members that every framework should get along with."""
+
+
+def text(subject: Subject) -> Iterator[Complaint]:
+    for job in subject.jobs:
+        for member, env in _told(subject.framework, job, topology(subject.framework, job)).items():
+            for name, value in env.items():
+                if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", str(name)):
+                    yield Complaint(f"{member} is told {name!r}", "use a name that a shell takes")
+                if type(value) is not str:
+                    yield Complaint(f"{name} of {member} is {value!r}", "make it text: str(...) or JSON")
+
+
+def short(subject: Subject) -> Iterator[Complaint]:
+    for job in subject.jobs:
+        many = {role: MANY // len(job.replicas) for role in job.replicas}
+        large = parse(subject.framework, manifest(subject.framework, many, options(subject.framework, job)))
+        if large.problems:
+            continue  # it has rules against so many
+        for member, env in _told(subject.framework, large, topology(subject.framework, large)).items():
+            for name, value in env.items():
+                if len(f"{name}={value}") >= LONGEST_VARIABLE:
+                    message = f"{name} of {member} has {len(value)} characters with {MANY} members"
+                    yield Complaint(message, f"no process starts with more than {LONGEST_VARIABLE} bytes")
+
+
+def deterministic(subject: Subject) -> Iterator[Complaint]:
+    """Twice, and in another order: who was asked before must not matter."""
+    for job in subject.jobs:
+        members = topology(subject.framework, job)
+        told = _told(subject.framework, job, members)
+        ask = subject.framework.bootstrap(job, members)
+        again = {member.name: dict(ask(member)) for member in reversed(list(members))}
+        if told != again:
+            names = ", ".join(sorted(name for name, env in told.items() if env != again[name]))
+            yield Complaint(
+                f"{names} would be told different things", "compute it from job and topology alone"
+            )
+
+
+def pure(subject: Subject) -> Iterator[Complaint]:
+    for job in subject.jobs:
+        members = topology(subject.framework, job)
+        before = repr((job, members))
+        _told(subject.framework, job, members)
+        if repr((job, members)) != before:
+            yield Complaint("it changes the job or the topology that it is given", "copy what you change")
+
+
+def _told(framework: Framework[Any], job: Job[Any], members: Topology) -> dict[str, Env]:
+    ask = framework.bootstrap(job, members)
+    return {member.name: dict(ask(member)) for member in members}

@@ -1,0 +1,120 @@
+"""Every check of the contract, in order, and what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+from trainop.check import bootstrap, facts, life, outcome, schema
+from trainop.check.subject import Check, Complaint, Subject
+from trainop.errors import Usage
+from trainop.files.checker import Checker
+from trainop.files.documents import read
+from trainop.framework import Framework
+
+MOST_TOLD = 3
+"""Complaints of one check: the others are most likely the same."""
+
+FACTS: dict[str, Check] = {
+    "the spec is a model of the API": facts.model,
+    "names are what Kubernetes takes": facts.names,
+    "roles have names of their own": facts.roles,
+    "there is a role that decides": facts.deciders,
+    "its sentences can be filled in": facts.wording,
+}
+"""Of the record itself."""
+SCHEMA: dict[str, Check] = {
+    "the CRD can be made": schema.builds,
+    "the CRD is structural": schema.structural,
+    "the CRD is small enough": schema.small,
+    "every field has a description": schema.described,
+}
+BEHAVIOUR: dict[str, Check] = {
+    "rules can be asked": facts.rules,
+    "companions have pods and services": facts.companions,
+    "bootstrap changes nothing": bootstrap.pure,
+    "members are told text": bootstrap.text,
+    "what members are told is short enough": bootstrap.short,
+    "members are told the same every time": bootstrap.deterministic,
+    "the outcome depends on nothing else": outcome.pure,
+    "every outcome is a verdict": outcome.total,
+    "success and failure can be reached": outcome.reachable,
+    "a job whose members end well succeeds": life.good_end,
+    "a job whose members fail has failed": life.bad_end,
+    "a job whose members are tried again succeeds": life.second_try,
+}
+"""Of what it does, on jobs of its kind. Who changes what it is given is found out first: it does so only once."""
+
+
+class Result(NamedTuple):
+    check: str
+    ok: bool
+    message: str = ""
+    remedy: str = ""
+
+
+def run(load: Callable[[], object], examples: Iterable[str] = ()) -> Iterator[Result]:
+    """`load` gives the framework, or raises as its module does; `examples` are files with jobs of its kind."""
+    try:
+        framework = load()
+    except Usage:
+        raise
+    except (Exception, SystemExit) as error:  # whatever the code of a stranger does
+        yield Result("it can be imported", False, _told(error), "run `python -c 'import ...'` to see where")
+        return
+    yield Result("it can be imported", True)
+    if not isinstance(framework, Framework):
+        message = f"it is of type {type(framework).__name__}"
+        yield Result("it is a framework", False, message, "make it a trainop.framework.Framework")
+        return
+    yield Result("it is a framework", True)
+    yield from _checked(framework, examples)
+
+
+def _checked(framework: Framework[Any], examples: Iterable[str]) -> Iterator[Result]:
+    """A framework whose facts or CRD are wrong is not tried further."""
+    subject = Subject(framework)
+    for checks in (FACTS, SCHEMA, {"a job of its kind can be written": _possible}, BEHAVIOUR):
+        passed = True
+        for name, check in checks.items():
+            result = _result(name, check, subject)
+            passed = passed and result.ok
+            yield result
+        if not passed:
+            return
+    for path in examples:
+        yield _result(f"{path} has no mistakes", partial(_example, path), subject)
+
+
+def _possible(subject: Subject) -> Iterator[Complaint]:
+    if not subject.jobs:
+        yield Complaint("every choice of roles breaks a rule", "look at `rules`, and at who `decides`")
+
+
+def _example(path: str, subject: Subject) -> Iterator[Complaint]:
+    report = Checker({subject.framework.gvk: subject.framework}).check(read([path]))
+    for mistake in report.mistakes:
+        yield Complaint(f"line {mistake.line}: {mistake.path}: {mistake.message}", mistake.hint)
+    if not report.jobs:
+        yield Complaint(f"there is no {subject.framework.kind} in it", "give a file with a job of its kind")
+
+
+def _result(name: str, check: Check, subject: Subject) -> Result:
+    try:
+        found = list(dict.fromkeys(islice(check(subject), 100)))
+    except Usage:
+        raise
+    except Exception as error:  # whatever the code of a stranger does
+        return Result(name, False, _told(error), "it must not raise, whatever it is given")
+    if not found:
+        return Result(name, True)
+    message = "; ".join(complaint.message for complaint in found[:MOST_TOLD])
+    if len(found) > MOST_TOLD:
+        message += "; and so on"
+    return Result(name, False, message, found[0].remedy)
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,127 @@
+"""Checks of whole lives: jobs of the kind on an API server in memory, from their first pod to their end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from trainop.check.subject import NAMESPACE, Complaint, Subject, manifest, options
+from trainop.engine import labels
+from trainop.engine.plan import plan as make_plan
+from trainop.framework import Framework
+from trainop.kube import wire
+from trainop.kube.act import act
+from trainop.kube.caches import Caches
+from trainop.kube.cluster import Cluster, observe, resource
+from trainop.kube.jobs import Jobs
+from trainop.kube.memory import Memory
+from trainop.kube.port import PODS, SERVICES
+from trainop.kube.recorder import Recorder
+from trainop.kube.report import difference
+from trainop.model import Job
+from trainop.parse import parse
+
+NOW = datetime(2024, 5, 1, tzinfo=UTC)
+MOST_PASSES = 8
+"""After each thing that happens. The longest way has four: count a restart, replace a pod, see it, rest."""
+MOST_LIVES = 30
+"""Evenly chosen from all jobs: a life takes its time."""
+PERMANENT, PASSING = 1, 137
+"""Exit codes: one that is a failure for good, and one after which a member is tried again."""
+
+
+class Restless(Exception):
+    """Pass after pass there is still something to do."""
+
+
+def good_end(subject: Subject) -> Iterator[Complaint]:
+    yield from _stories(subject, "Succeeded", [0])
+
+
+def bad_end(subject: Subject) -> Iterator[Complaint]:
+    yield from _stories(subject, "Failed", [PERMANENT])
+
+
+def second_try(subject: Subject) -> Iterator[Complaint]:
+    yield from _stories(subject, "Succeeded", [PASSING, 0])
+
+
+def _stories(subject: Subject, wanted: str, codes: list[int]) -> Iterator[Complaint]:
+    told = " and then with ".join(map(str, codes))
+    for job in subject.jobs[:: len(subject.jobs) // MOST_LIVES + 1]:
+        cast = ", ".join(f"{replica.replicas} {role}" for role, replica in job.replicas.items())
+        try:
+            ended = asyncio.run(_Life(subject.framework, job).live(codes))
+        except Restless as error:
+            yield Complaint(f"{cast}: {error}", "the plan must come to rest: look at outcome and companions")
+            continue
+        if ended != wanted:
+            message = f"{cast}: all end with {told}, and the job is {ended or 'still running'}"
+            yield Complaint(message, f"it must be {wanted}: look at outcome")
+
+
+class _Life:
+    """One job, and an operator without a clock: a pass when it is told to make one."""
+
+    def __init__(self, framework: Framework[Any], job: Job[Any]) -> None:
+        self._framework, self._memory = framework, Memory()
+        cast = {role: replica.replicas for role, replica in job.replicas.items()}
+        self._raw = manifest(framework, cast, options(framework, job), restartPolicy="ExitCode")
+
+    async def live(self, codes: list[int]) -> str:
+        """All members run and end with the first code, then with the next; the job's last word."""
+        name = self._raw["metadata"]["name"]
+        await self._memory.create(resource(self._framework), NAMESPACE, self._raw, dict)
+        for code in codes:
+            await self._settle()
+            await self._everyone("Running", None)
+            await self._settle()
+            await self._everyone("Failed" if code else "Succeeded", code)
+        await self._settle()
+        stored = await self._memory.get(resource(self._framework), NAMESPACE, name, dict)
+        ends = [c["type"] for c in stored["status"]["conditions"] if c["type"] in ("Succeeded", "Failed")]
+        return ends[0] if ends else ""
+
+    async def _settle(self) -> None:
+        for _ in range(MOST_PASSES):
+            if not await self._pass():
+                return
+        raise Restless(f"still busy after {MOST_PASSES} passes in which nothing happened")
+
+    async def _pass(self) -> bool:
+        """Whether there was anything to do."""
+        where = resource(self._framework), NAMESPACE, self._raw["metadata"]["name"]
+        job = parse(self._framework, await self._memory.get(*where, dict))
+        cluster = await self._seen()
+        plan = make_plan(self._framework, job, observe(cluster, job))
+        await act(cluster, self._framework, job, plan.actions)
+        patch = difference(job.status.wire(), plan.status.wire())
+        await self._memory.patch(*where, {"status": patch}, dict, subresource="status")
+        return bool(patch or plan.actions)
+
+    async def _seen(self) -> Cluster:
+        pods = Caches(self._memory, PODS, wire.Pod, selector="", wake=lambda key: None)
+        services = Caches(self._memory, SERVICES, wire.Service, selector="", wake=lambda key: None)
+        for pod in (await self._memory.list(PODS, wire.Pod)).items:
+            pods.put(pod)
+        for service in (await self._memory.list(SERVICES, wire.Service)).items:
+            services.put(service)
+        recorder = Recorder(self._memory, lambda: NOW)
+        return Cluster(self._memory, Jobs(), pods, services, recorder, clock=lambda: NOW)
+
+    async def _everyone(self, phase: str, code: int | None) -> None:
+        """What a kubelet would write of each pod that has not ended; one of a companion just runs."""
+        beside = {companion.name.lower() for companion in self._framework.companions}
+        for pod in (await self._memory.list(PODS, dict)).items:
+            role = pod["metadata"]["labels"][labels.REPLICA_TYPE]
+            if role in beside or pod["status"]["phase"] in ("Succeeded", "Failed"):
+                continue
+            state = {} if code is None else {"terminated": {"exitCode": code}}
+            status = {
+                "phase": phase,
+                "containerStatuses": [{"name": self._framework.container, "state": state}],
+            }
+            where = PODS, NAMESPACE, pod["metadata"]["name"]
+            await self._memory.patch(*where, {"status": status}, dict, subresource="status")

@@ -1,0 +1,55 @@
+"""Checks of the CRD: that there is one, that an API server takes it, and that it explains itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from trainop.check.subject import Complaint, Subject
+from trainop.crd import crd
+from trainop.podschema import Schema
+
+LIMIT = 256 * 1024
+"""Bytes that an annotation may have, and `kubectl apply` puts the whole CRD into one."""
+_FOREIGN = ("$ref", "$defs", "allOf", "const", "exclusiveMaximum", "exclusiveMinimum", "oneOf", "uniqueItems")
+"""What pydantic says and a CRD has no place for."""
+
+
+def builds(subject: Subject) -> Iterator[Complaint]:
+    if crd(subject.framework) != subject.crd:
+        yield Complaint("it is not the same twice", "take randomness and sets out of the spec model")
+
+
+def structural(subject: Subject) -> Iterator[Complaint]:
+    for path, field in fields(subject.schema):
+        typed = "type" in field or "x-kubernetes-int-or-string" in field
+        if not typed or any(word in field for word in _FOREIGN):
+            remedy = "use bool, int, str, enums, lists, dicts and models; ge and le instead of gt and lt"
+            yield Complaint(f"{path} is more than a CRD can say", remedy)
+
+
+def small(subject: Subject) -> Iterator[Complaint]:
+    size = len(json.dumps(subject.crd, separators=(",", ":")))
+    if size > LIMIT:
+        yield Complaint(
+            f"it has {size} bytes and may have {LIMIT}", "use one pod template only; shorten descriptions"
+        )
+
+
+def described(subject: Subject) -> Iterator[Complaint]:
+    for path, field in fields(subject.schema["properties"]["spec"], "spec"):
+        if not field.get("description"):
+            yield Complaint(
+                f"{path} has no description", "give it Field(description=...): `kubectl explain` shows it"
+            )
+
+
+def fields(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+    """Every field with its path."""
+    for name, below in schema.get("properties", {}).items():
+        where = f"{path}.{name}" if path else name
+        yield where, below
+        yield from fields(below, where)
+    for values in ("items", "additionalProperties"):
+        if isinstance(schema.get(values), dict):
+            yield from fields(schema[values], f"{path}[]")

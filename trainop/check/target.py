@@ -1,0 +1,49 @@
+"""Which framework is meant: an installed one by its name, MODULE:ATTRIBUTE, or a file or folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from trainop.errors import Usage
+from trainop.files import guess
+from trainop.registry import GROUP
+
+ATTRIBUTE = "FRAMEWORK"
+
+
+def load(target: str) -> object:
+    """Whatever is there. Raises Usage when nothing is; else what the code of the module raises."""
+    path = Path(target)
+    if path.suffix == ".py" or os.path.isdir(target):
+        return _from_path(path)
+    module, _, attribute = target.partition(":")
+    if attribute:
+        if str(Path.cwd()) not in sys.path:
+            # As `python -m` does: who writes a framework stands in its folder.
+            sys.path.insert(0, str(Path.cwd()))
+        return getattr(import_module(module), attribute)
+    installed = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if target not in installed:
+        like = guess.meant(target, installed)
+        known = f"did you mean {like}?" if like else f"installed are {', '.join(sorted(installed))}"
+        raise Usage(f"no framework is called {target}; {known} Else name MODULE:ATTRIBUTE or a path.")
+    return installed[target].load()
+
+
+def _from_path(path: Path) -> object:
+    file = path / "__init__.py" if path.is_dir() else path
+    if not file.is_file():
+        raise Usage(f"{file}: there is no such file; name a Python file, or a folder with an __init__.py")
+    name = f"checked_{path.resolve().stem.replace('-', '_')}"
+    folders = [str(path)] if path.is_dir() else None
+    spec = spec_from_file_location(name, file, submodule_search_locations=folders)
+    if spec is None or spec.loader is None:
+        raise Usage(f"{file}: this is no Python module")
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, ATTRIBUTE)
