@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo bench test check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
+.PHONY: help demo recording bench test check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,8 +18,11 @@ $(READY): requirements-dev.lock pyproject.toml
 	@$(BIN)/pip install --disable-pip-version-check --no-deps --no-build-isolation --quiet --editable .
 	@touch $@
 
-demo: $(READY) ## a TFJob and an MXJob, rendered and driven to the end
+demo: $(READY) ## train with TensorFlow and MXNet as processes here; one worker is killed on the way
 	@$(BIN)/python -m tools.demo
+
+recording: $(READY) ## the same, and docs/demo.svg with what is to be seen
+	@$(BIN)/python -m tools.demo --record docs/demo.svg
 
 bench: $(READY) ## what the operator costs beside one that only sends the creates; under 8 minutes
 	@$(BIN)/python -m bench $(BENCH)
@@ -29,6 +32,7 @@ test: lint types ## lint, types and every test, on a real control plane
 	@$(BIN)/python -m tests.takeover
 	@$(BIN)/python -m tests.chart
 	@$(BIN)/python -m tests.image
+	@$(BIN)/python -m tests.examples
 	@$(BIN)/pytest -n 4 --dist loadscope
 
 check: lint types unit ## the inner loop: lint, types, unit tests; no cluster, under a minute
@@ -44,7 +48,7 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "==> unit tests"
-	@$(BIN)/pytest -q -n 2 --dist loadscope -m "not cluster and not image and not thorough"
+	@$(BIN)/pytest -q -n 2 --dist loadscope -m "not cluster and not image and not training and not thorough"
 
 crds: $(READY) ## print crds/ anew from the models
 	@$(BIN)/trainop crds --output-dir crds
@@ -68,6 +72,8 @@ lock: $(READY) ## pin the newest versions the ranges in pyproject.toml allow
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) --extra fast --output-file requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) --extra fast --group dev --output-file requirements-dev.lock
 	@$(BIN)/uv pip compile --group build $(LOCK) --output-file requirements-build.lock
+	@cd examples/tensorflow && ../../$(BIN)/uv pip compile requirements.in $(LOCK) --output-file requirements.lock
+	@cd examples/mxnet && ../../$(BIN)/uv pip compile requirements.in $(LOCK) --output-file requirements.lock
 LOCK := --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
 
 clean: ## remove what the targets made in this checkout
