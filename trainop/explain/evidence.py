@@ -17,7 +17,6 @@ from trainop.framework import Framework
 from trainop.model import Job, SeenPod, SeenService, World
 from trainop.parse import parse
 
-
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
