@@ -175,11 +175,13 @@ async def test_restarted_too_often(stage: Stage, person: Person) -> None:
     await stage.kubelet.exit(stage.child("Worker"), 137)
     await stage.until_state("Failed")
     await stage.until_pods_are([])
+    exited = f"Pod: {stage.namespace}.job-worker-0 exited with code 137"
+    await stage.until_told("ExitedWithCode", exited)
     found = await person.explains(stage.name)
     assert found["message"] == (
         f"TFJob {stage.namespace}/job was given up after its members failed once: its backoffLimit is 1."
     )
-    assert f"Pod: {stage.namespace}.job-worker-0 exited with code 137" in found["evidence"]
+    assert exited in found["evidence"]
 
 
 async def test_no_operator_at_work(apart: Stage, person: Person) -> None:

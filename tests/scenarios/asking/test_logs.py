@@ -124,9 +124,9 @@ async def test_following_goes_through_restarts_and_replacements_to_the_end_of_th
         assert attempt(await logs.line()) == ("Chief 0", 0, "begins")
         # In place: what it wrote between two looks is not lost.
         node.write(stage.namespace, chief, "fails")
+        await stage.kubelet.run(chief, restarts=1)
         node.restart(stage.namespace, chief)
         node.write(stage.namespace, chief, "again")
-        await stage.kubelet.run(chief, restarts=1)
         assert attempt(await logs.line()) == ("Chief 0", 0, "fails")
         assert attempt(await logs.line()) == ("Chief 0", 1, "again")
         # A member that comes to a node only now, and is replaced there.

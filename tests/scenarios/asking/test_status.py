@@ -91,6 +91,7 @@ async def test_without_a_job_all_of_them_are_listed(stage: Stage, person: Person
 
 async def test_watching_tells_each_change_until_the_job_has_ended(stage: Stage, person: Person) -> None:
     await stage.submit()
+    await stage.until_state("Created")
     await stage.until_pods_are(stage.children())
     async with person.watching("status", stage.name, "-w") as status:
         assert "Created (Chief 0/1, PS 0/1, Worker 0/2; " in await status.line()
