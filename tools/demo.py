@@ -90,7 +90,6 @@ async def operator(memory: Memory, framework: Framework[Any]) -> AsyncIterator[a
 
     async def watch() -> None:
         async for change in memory.watch(resource(framework), dict, since="0"):
-            controller.job_seen(framework, change.object, deleted=change.type == "DELETED")
             status = change.object.get("status") or {}
             for newest in (status.get("conditions") or [])[-1:]:
                 states.put_nowait(newest["type"])

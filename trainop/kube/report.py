@@ -17,6 +17,7 @@ from trainop.framework import Framework
 from trainop.kube.act import Outcome
 from trainop.kube.cluster import Cluster, resource
 from trainop.kube.jobs import Story
+from trainop.kube.wire import RawJob
 from trainop.model import DeleteJob, Job, Plan
 
 COUNTERS = {"replicaStatuses", "progress", "lastReconcileTime"}
@@ -68,7 +69,7 @@ async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patc
     body = {"metadata": {"resourceVersion": job.resource_version}, "status": patch}
     try:
         stored = await cluster.api.patch(
-            resource(framework), job.namespace, job.name, body, dict, subresource="status"
+            resource(framework), job.namespace, job.name, body, RawJob, subresource="status"
         )
     except Gone:
         cluster.jobs.drop(job.key, job.uid)
