@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -10,7 +11,7 @@ from trainop.kube.pressure import FEWEST, MOST, SLOW, Pressure
 
 
 def now() -> float:
-    return asyncio.get_running_loop().time()
+    return time.monotonic()
 
 
 @pytest.mark.parametrize("code", [429, 503, 504, 0])

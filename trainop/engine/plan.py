@@ -46,6 +46,9 @@ from trainop.model import (
     World,
 )
 
+AT_ONCE = 0.0
+"""Seconds: the next pass does what this one must store first."""
+
 
 class Scene(Struct, frozen=True):
     """All that the questions look at."""
@@ -127,7 +130,7 @@ def _resumed(scene: Scene) -> Plan | None:
     if group or any(scene.roster.pods()):
         return Plan(status=job.status, actions=tuple(suspend.take_away(scene.roster, group)))
     status = suspend.resumed(scene.framework, job, job.status, scene.world.now)
-    return Plan(status=status, events=(_news(scene, "Resumed", labels.IS_RESUMED),))
+    return Plan(status=status, events=(_news(scene, "Resumed", labels.IS_RESUMED),), wake_after=AT_ONCE)
 
 
 def _decided(scene: Scene) -> Plan | None:
@@ -184,7 +187,7 @@ def _under_way(scene: Scene) -> Plan:
         actions=tuple(actions),
         events=tuple(events),
         trouble=gang.trouble(scene.settings, scene.world),
-        wake_after=0.0 if gathering else left,
+        wake_after=AT_ONCE if gathering or news else left,
     )
 
 
@@ -250,7 +253,7 @@ def _end(
     now, reason = scene.world.now, labels.reason(scene.framework, reason)
     status = conditions.put(status, type_, reason, message, now)
     status = status.model_copy(update={"completion_time": status.completion_time or now})
-    return Plan(status=status, events=(Event(kind, reason, message),))
+    return Plan(status=status, events=(Event(kind, reason, message),), wake_after=AT_ONCE)
 
 
 def _observed(scene: Scene) -> JobStatus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from msgspec import Struct
 from trainop import __version__
 from trainop.errors import ApiError, Gone, Unreachable, Usage
 from trainop.kube import answers
-from trainop.kube.connection import Answer, Connection
+from trainop.kube.connection import Answer
 from trainop.kube.credentials import Credentials
 from trainop.kube.http import Http, Server, address
 from trainop.kube.port import Change, Listing, Resource
@@ -166,7 +167,7 @@ class Client:
         codec = _codec(shape)
         data = b"" if body is None else msgspec.json.encode(body)
         async with self._pressure:
-            sent, code = asyncio.get_running_loop().time(), 0
+            sent, code = time.monotonic(), 0
             try:
                 answer = await self._ask(request, codec.accept, content=content if data else "", body=data)
                 found = _decoded(codec.one, answer.body, request.path)
@@ -202,28 +203,20 @@ class Client:
         try:
             for last_try in (False, True):
                 who = await self._identity()
-                async with self._http.stream(request.path, accept=accept, query=query) as (status, stream):
+                way = self._http.stream(request.path, accept=accept, query=query, silence=self._silence)
+                async with way as (status, stream):
                     self._answered(request.verb, request.kind, status)
                     if status < 300:
                         yield b""
-                        while piece := await self._heard(stream):
+                        while piece := await stream.read():
                             yield piece
                         return
                     if status != 401 or last_try:
-                        async with asyncio.timeout(self._silence):
-                            answer = await stream.rest()
+                        answer = await stream.rest()
                         raise answers.failure(str(request), status, answer.body, answer.retry_after)
                 await self._identity(refused=who)
         except OSError as error:
             raise self._unreachable(request, error) from error
-
-    async def _heard(self, stream: Connection) -> bytes:
-        """Empty at the end: the server has closed the stream, or nobody may be there any more."""
-        try:
-            async with asyncio.timeout(self._silence):
-                return await stream.read()
-        except TimeoutError:
-            return b""
 
     def _unreachable(self, request: _Request, error: OSError) -> Unreachable:
         self._answered(request.verb, request.kind, 0)
@@ -236,7 +229,7 @@ class Client:
         if self._good(refused):
             return self._credentials
         async with self._renewing:
-            now = asyncio.get_running_loop().time()
+            now = time.monotonic()
             if self._good(refused) or now < self._renew_from:
                 return self._credentials
             self._renew_from = now + _BETWEEN_RENEWALS

@@ -34,26 +34,35 @@ class Connection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._unread = 0
         self._waiting: asyncio.Future[None] | None = None
-        self._lost: ConnectionError | None = None
+        self._lost: OSError | None = None
         self._spoken = self._streams = self._framed = False
         self._status, self._retry_after = 0, ""
         self._complete = self._goes_on = True
+        self._silence = self._heard = 0.0
+        self._timer: asyncio.TimerHandle | None = None
         self.idle_since = 0.0
 
     @property
     def reusable(self) -> bool:
         return self._complete and self._goes_on and self._lost is None and not self._transport.is_closing()
 
-    async def call(self, request: bytes) -> Answer:
+    async def call(self, request: bytes, patience: float) -> Answer:
+        """TimeoutError after so many seconds."""
         self._send(request)
-        return await self.rest()
+        self._timer = self._loop.call_later(patience, self._expire)
+        answer = await self.rest()
+        self._stop_timer()
+        return answer
 
-    async def stream(self, request: bytes) -> int:
-        """The status; then `read`."""
+    async def stream(self, request: bytes, silence: float) -> int:
+        """The status; then `read`. A stream without a word for `silence` seconds ends: nobody may be there."""
         self._send(request)
-        self._streams = True
-        while not self._status:
+        self._streams, self._silence, self._heard = True, silence, self._loop.time()
+        self._listen()
+        while not self._status and not self._complete:
             await self._news()
+        if not self._status:
+            raise TimeoutError("no answer in time")
         return self._status
 
     async def read(self) -> bytes:
@@ -72,6 +81,7 @@ class Connection(asyncio.Protocol):
     async def through(self, tls: ssl.SSLContext | None, name: str) -> Connection:
         """The connection to the end of the tunnel which this one has become: a proxy was asked for that."""
         inner = Connection()
+        self._stop_timer()
         if tls is None:
             self._transport.set_protocol(inner)
             inner.connection_made(self._transport)
@@ -82,7 +92,24 @@ class Connection(asyncio.Protocol):
         return inner
 
     def abort(self) -> None:
+        self._stop_timer()
         self._transport.abort()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expire(self) -> None:
+        self._break(TimeoutError("no answer in time"))
+
+    def _listen(self) -> None:
+        left = self._heard + self._silence - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._listen)
+        else:
+            self._complete, self._goes_on = True, False
+            self._wake()
 
     def _send(self, request: bytes) -> None:
         self._spoken = self._streams = self._framed = self._complete = False
@@ -122,6 +149,7 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except HttpParserError as error:
             self._break(ConnectionError(f"the answer is no HTTP: {error}"))
+        self._heard = self._loop.time()
         if self._complete or self._streams:
             self._wake()
 
@@ -141,9 +169,9 @@ class Connection(asyncio.Protocol):
             self._break(Stale(f"the connection was closed{_because(error)}"))
         self._wake()
 
-    def _break(self, error: ConnectionError) -> None:
+    def _break(self, error: OSError) -> None:
         self._lost = self._lost or error
-        self._transport.abort()
+        self.abort()
         self._wake()
 
     # --- what the parser tells

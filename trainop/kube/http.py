@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from socket import SOCK_STREAM
@@ -43,7 +44,8 @@ def address(text: str) -> SplitResult:
 
 
 class Http:
-    """All that goes wrong is an OSError; of these, TimeoutError is what takes longer than `patience` seconds."""
+    """All that goes wrong is an OSError; of these, TimeoutError is what takes longer than `patience` seconds:
+    to connect, or to be answered."""
 
     def __init__(self, tls: ssl.SSLContext, patience: float) -> None:
         self._tls, self._patience = tls, patience
@@ -74,25 +76,25 @@ class Http:
     ) -> Answer:
         """`content`: the type of the body; empty: there is none."""
         request = self._request(method, path, query, accept, content, body)
-        async with asyncio.timeout(self._patience):
-            kept = self._next()
-            if kept is not None:
-                try:
-                    return await self._told(kept, request)
-                except Stale:
-                    # The server may have closed it just as we wrote. Whether it has read that, nobody knows.
-                    if method not in _REPEATABLE:
-                        raise
-            return await self._told(await self._connected(), request)
+        kept = self._next()
+        if kept is not None:
+            try:
+                return await self._told(kept, request)
+            except Stale:
+                # The server may have closed it just as we wrote. Whether it has read that, nobody knows.
+                if method not in _REPEATABLE:
+                    raise
+        return await self._told(await self._connected(), request)
 
     @asynccontextmanager
-    async def stream(self, path: str, *, accept: str, query: str) -> AsyncIterator[tuple[int, Connection]]:
+    async def stream(
+        self, path: str, *, accept: str, query: str, silence: float
+    ) -> AsyncIterator[tuple[int, Connection]]:
         """A GET whose answer comes piece by piece, for as long as it likes: the status, and whom to read from."""
-        async with asyncio.timeout(self._patience):
-            connection = await self._connected()
+        connection = await self._connected()
         try:
             async with asyncio.timeout(self._patience):
-                status = await connection.stream(self._request("GET", path, query, accept, "", b""))
+                status = await connection.stream(self._request("GET", path, query, accept, "", b""), silence)
             yield status, connection
         finally:
             connection.abort()  # nobody answers a goodbye in the middle of a stream
@@ -100,18 +102,18 @@ class Http:
     async def _told(self, connection: Connection, request: bytes) -> Answer:
         known = False
         try:
-            answer = await connection.call(request)
+            answer = await connection.call(request, self._patience)
             known = answer.status != 401
             return answer
         finally:
             if known and connection.reusable:
-                connection.idle_since = asyncio.get_running_loop().time()
+                connection.idle_since = time.monotonic()
                 self._kept.append(connection)
             else:
                 connection.abort()
 
     def _next(self) -> Connection | None:
-        newer_than = asyncio.get_running_loop().time() - _IDLE
+        newer_than = time.monotonic() - _IDLE
         while self._kept:
             connection = self._kept.pop()
             if connection.reusable and connection.idle_since > newer_than:
@@ -136,21 +138,22 @@ class Http:
         return _lines(headers | dict(self._server.headers))
 
     async def _connected(self) -> Connection:
-        server, proxy = self._server, self._server.proxy
-        tls = self._tls if server.url.scheme == "https" else None
-        name = server.tls_name or server.url.hostname or ""
-        if proxy is None:
-            return await _opened(server.url, tls, name)
-        trust = ssl.create_default_context() if proxy.scheme == "https" else None
-        connection = await _opened(proxy, trust, proxy.hostname or "")
-        try:
-            status = await connection.stream(_tunnel(proxy, server.url))
-            if status != 200:
-                raise ConnectionError(f"the proxy {_place(proxy)} answered {status}")
-            return await connection.through(tls, name)
-        except BaseException:
-            connection.abort()
-            raise
+        async with asyncio.timeout(self._patience):
+            server, proxy = self._server, self._server.proxy
+            tls = self._tls if server.url.scheme == "https" else None
+            name = server.tls_name or server.url.hostname or ""
+            if proxy is None:
+                return await _opened(server.url, tls, name)
+            trust = ssl.create_default_context() if proxy.scheme == "https" else None
+            outer = await _opened(proxy, trust, proxy.hostname or "")
+            try:
+                status = await outer.stream(_tunnel(proxy, server.url), self._patience)
+                if status != 200:
+                    raise ConnectionError(f"the proxy {_place(proxy)} answered {status}")
+                return await outer.through(tls, name)
+            except BaseException:
+                outer.abort()
+                raise
 
 
 async def _opened(url: SplitResult, tls: ssl.SSLContext | None, name: str) -> Connection:

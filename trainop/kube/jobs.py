@@ -24,6 +24,8 @@ class Story(Struct, frozen=True):
 class Jobs:
     def __init__(self) -> None:
         self._held: dict[Key, RawJob] = {}
+        self.parsed: dict[Key, Job[Any]] = {}
+        """Those that go on, as they were read the last time."""
         self._due: dict[Key, float] = {}
         self.unsure: dict[Key, Story] = {}
         """Statuses that were sent and may have been stored: no answer came."""
@@ -44,6 +46,12 @@ class Jobs:
             return False
         self._held[key] = raw
         return True
+
+    def remember(self, job: Job[Any]) -> None:
+        if job.status.finished:
+            self.parsed.pop(job.key, None)  # of thousands nobody asks again
+        else:
+            self.parsed[job.key] = job
 
     def put_off(self, key: Key, longest: float) -> float:
         """Seconds that a write may still wait, counted from the first time it was put off."""
@@ -66,6 +74,7 @@ class Jobs:
 
     def _forget(self, key: Key) -> None:
         del self._held[key]
+        self.parsed.pop(key, None)
         self._due.pop(key, None)
         self.unsure.pop(key, None)
 

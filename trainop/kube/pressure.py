@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 
 MOST, FEWEST = 64.0, 2.0
@@ -43,8 +44,8 @@ class Pressure:
         self._admit()
 
     def answered(self, code: int, sent: float) -> None:
-        """What came of a request that was sent at that time of the loop; code 0: nothing."""
-        now = asyncio.get_running_loop().time()
+        """What came of a request that was sent at that time; code 0: nothing."""
+        now = time.monotonic()
         if code not in OVERLOADED and code and now - sent < SLOW:
             self.limit = min(self._most, self.limit + 1 / self.limit)
             self._admit()

@@ -58,7 +58,7 @@ async def report(
         raise outcome.error
     if trouble:
         raise Stuck(trouble.message)
-    return 0.0 if written else plan.wake_after
+    return plan.wake_after
 
 
 async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patch: Mapping[str, Any]) -> bool:
