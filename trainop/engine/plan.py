@@ -48,6 +48,8 @@ from trainop.model import (
 
 AT_ONCE = 0.0
 """Seconds: the next pass does what this one must store first."""
+OTHERS_START = 0.1
+"""Seconds in which the members of a job that start together have done so."""
 
 
 class Scene(Struct, frozen=True):
@@ -187,6 +189,7 @@ def _under_way(scene: Scene) -> Plan:
         actions=tuple(actions),
         events=tuple(events),
         trouble=gang.trouble(scene.settings, scene.world),
+        may_wait=OTHERS_START if _starting(scene, status) else 0.0,
         wake_after=AT_ONCE if gathering or news else left,
     )
 
@@ -245,6 +248,12 @@ def _running_or_restarting(scene: Scene, status: JobStatus) -> JobStatus:
             status, ConditionType.RUNNING, labels.reason(framework, "Running"), message, now
         )
     return status
+
+
+def _starting(scene: Scene, status: JobStatus) -> bool:
+    """That the job runs is news, and not all of its members do yet."""
+    news = status.is_true(ConditionType.RUNNING) and not scene.job.status.is_true(ConditionType.RUNNING)
+    return news and any(place.state is State.WAITING for place in scene.roster.places)
 
 
 def _end(

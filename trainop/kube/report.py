@@ -46,8 +46,9 @@ async def report(
         # With a write that is made anyway: one for its own sake would wake the job again, and so on.
         status = status.model_copy(update={"last_reconcile_time": now})
         patch["lastReconcileTime"] = rfc3339(now)
-    if patch and not (outcome.done or outcome.error or trouble) and patch.keys() <= COUNTERS:
-        wait = cluster.jobs.put_off(job.key, COUNTERS_MAY_WAIT)
+    may_wait = COUNTERS_MAY_WAIT if patch.keys() <= COUNTERS else plan.may_wait
+    if patch and may_wait and not (outcome.done or outcome.error or trouble):
+        wait = cluster.jobs.put_off(job.key, may_wait)
         if wait > 0:
             return wait if plan.wake_after is None else min(wait, plan.wake_after)
     cluster.jobs.put_off_no_longer(job.key)
