@@ -176,6 +176,10 @@ class Connection(asyncio.Protocol):
 
     # --- what the parser tells
 
+    def on_message_begin(self) -> None:
+        if self._complete:
+            raise ConnectionError("there is more than one answer")
+
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
         if name in _FRAMES:
