@@ -38,8 +38,7 @@ async def listening(talk: Talk) -> AsyncIterator[str]:
 @asynccontextmanager
 async def way_to(talk: Talk, *, patience: float = 30.0, prefix: str = "") -> AsyncIterator[Http]:
     async with listening(talk) as place:
-        http = Http(ssl.create_default_context(), patience)
-        http.turn_to(Server(address(f"http://{place}{prefix}")))
+        http = Http(Server(address(f"http://{place}{prefix}")), ssl.create_default_context(), patience)
         yield http
         http.close()
         await asyncio.sleep(0)
@@ -113,6 +112,25 @@ async def test_a_write_is_never_sent_a_second_time() -> None:
         with pytest.raises(ConnectionError):
             await http.call("POST", "/b", accept="", content="application/json", body=b"{}")
     assert heard == ["GET /a HTTP/1.1", "POST /b HTTP/1.1"]
+
+
+async def test_connections_are_kept_as_long_as_the_server_and_who_asks_are_the_same() -> None:
+    connections = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+        while True:
+            await asked(reader)
+            writer.write(OK)
+
+    async with way_to(talk) as http:
+        await get(http)
+        http.turn_to(Server(http._server.url))
+        await get(http)
+        assert len(connections) == 1
+        http.turn_to(Server(http._server.url, {"Authorization": "Bearer new"}))
+        await get(http)
+    assert len(connections) == 2
 
 
 async def test_a_connection_over_which_one_was_not_known_is_not_used_again() -> None:
@@ -216,8 +234,8 @@ async def test_through_a_proxy_a_tunnel_leads_to_the_server() -> None:
         writer.write(OK)
 
     async with listening(talk) as proxy:
-        http = Http(ssl.create_default_context(), 30)
-        http.turn_to(Server(address("http://[fd00::1]:6443"), proxy=address(f"http://me:it%21@{proxy}")))
+        server = Server(address("http://[fd00::1]:6443"), proxy=address(f"http://me:it%21@{proxy}"))
+        http = Http(server, ssl.create_default_context(), 30)
         assert await get(http) == (200, b"{}")
         http.close()
     first, *more = heard[0].splitlines()
@@ -228,8 +246,8 @@ async def test_through_a_proxy_a_tunnel_leads_to_the_server() -> None:
 
 async def test_a_proxy_that_lets_nobody_through_is_named() -> None:
     async with listening(saying(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")) as proxy:
-        http = Http(ssl.create_default_context(), 30)
-        http.turn_to(Server(address("https://example.test"), proxy=address(f"http://secret@{proxy}")))
+        server = Server(address("https://example.test"), proxy=address(f"http://secret@{proxy}"))
+        http = Http(server, ssl.create_default_context(), 30)
         with pytest.raises(ConnectionError, match=f"the proxy {proxy} answered 407"):
             await get(http)
 

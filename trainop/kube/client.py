@@ -62,8 +62,8 @@ class Client:
         self._answered = answered
         self._pressure = Pressure()
         self._tls = credentials.tls()
-        self._http = Http(self._tls, patience)
-        self._use(credentials)
+        self._credentials = credentials
+        self._http = Http(_server(credentials), self._tls, patience)
         self._renewing = asyncio.Lock()
         self._renew_from = 0.0
         self._silence, self._page = silence, page
@@ -234,29 +234,29 @@ class Client:
                 return self._credentials
             self._renew_from = now + _BETWEEN_RENEWALS
             try:
-                self._use(await asyncio.to_thread(self._credentials.renewed))
+                self._credentials = await asyncio.to_thread(self._credentials.renewed)
+                self._http.turn_to(_server(self._credentials))
             except Usage as error:
                 raise Unreachable(f"new credentials cannot be had: {error}") from error
             if self._credentials.certificate_path:
                 self._tls.load_cert_chain(
                     self._credentials.certificate_path, self._credentials.private_key_path
                 )
+                self._http.close()  # connections are known by the certificate they were opened with
             return self._credentials
 
     def _good(self, refused: Credentials | None) -> bool:
         have = self._credentials
         return have is not refused and not (have.expiration and have.expiration <= datetime.now(UTC))
 
-    def _use(self, credentials: Credentials) -> None:
-        self._credentials = credentials
-        self._http.turn_to(
-            Server(
-                address(credentials.server),
-                {"User-Agent": f"trainop/{__version__}", **credentials.headers()},
-                credentials.tls_server_name,
-                address(credentials.proxy_url) if credentials.proxy_url else None,
-            )
-        )
+
+def _server(credentials: Credentials) -> Server:
+    return Server(
+        address(credentials.server),
+        {"User-Agent": f"trainop/{__version__}", **credentials.headers()},
+        credentials.tls_server_name,
+        address(credentials.proxy_url) if credentials.proxy_url else None,
+    )
 
 
 class _Kind(Struct, frozen=True):

@@ -155,10 +155,8 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         if self._status and not self._framed:
-            self._complete, self._goes_on = (
-                True,
-                False,
-            )  # as in old times: the end of it all is the end of the answer
+            # As in old times: the answer goes on until the connection ends.
+            self._complete, self._goes_on = True, False
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._complete:

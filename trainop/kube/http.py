@@ -47,20 +47,20 @@ class Http:
     """All that goes wrong is an OSError; of these, TimeoutError is what takes longer than `patience` seconds:
     to connect, or to be answered."""
 
-    def __init__(self, tls: ssl.SSLContext, patience: float) -> None:
-        self._tls, self._patience = tls, patience
+    def __init__(self, server: Server, tls: ssl.SSLContext, patience: float) -> None:
+        self._server, self._tls, self._patience = server, tls, patience
         self._kept: list[Connection] = []
         """The one that was used last stands last."""
         self._heads: dict[tuple[str, str], bytes] = {}
-        self._server: Server
 
     def turn_to(self, server: Server) -> None:
-        """Connections are known by the certificate they were opened with: none is kept."""
-        self._server = server
-        self._heads.clear()
-        self.close()
+        if server != self._server:
+            self._server = server
+            self._heads.clear()
+            self.close()
 
     def close(self) -> None:
+        """What is kept; the next request opens a connection anew."""
         while self._kept:
             self._kept.pop().abort()
 

@@ -1,6 +1,7 @@
 """Telling users what happened: at most one write of the status for a pass, then the events.
 
-Conditions are written at once. Counters alone may wait a moment: ten pods that start together are one write.
+Conditions are written at once, unless the plan says that more is about to come. Counters alone may wait a moment: ten
+pods that start together are one write.
 """
 
 from __future__ import annotations
