@@ -1,7 +1,8 @@
 """The null operator: sends only the creates that a perfect operator would send, 64 in flight, and nothing else.
 
-It has the product's event loop, HTTP library, TLS and bodies, so what the product costs beyond it is the product's
-own doing. `python -m bench.null KUBECONFIG NAMESPACE` runs until its standard input ends.
+It has the product's event loop, TLS and bodies, and sends them by aiohttp, the usual client for this: that is the
+yardstick, whatever the product itself uses by now (for the watch on jobs, which costs next to nothing here, the
+product's own). `python -m bench.null KUBECONFIG NAMESPACE` runs until its standard input ends.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def creates(framework: Framework[Any], raw: Raw) -> Iterator[Request]:
 
 
 def _session(login: Credentials) -> ClientSession:
-    """As trainop/kube/client.py opens one."""
+    """Connections are kept, answers not compressed."""
     return ClientSession(
         connector=TCPConnector(limit=128, keepalive_timeout=60, ssl=login.tls()),
         headers={

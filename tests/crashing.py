@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from tests.job_watch import watch_jobs
 from trainop.errors import Unreachable
 from trainop.framework import Framework
 from trainop.kube.port import EVENTS, Api, Change, Listing, Resource
@@ -157,17 +156,10 @@ async def operator(
         )
         async with controller.running():
             seen.life = way, controller
-            watches = [
-                asyncio.create_task(watch_jobs(way, controller, framework, namespace))
-                for framework in frameworks.values()
-            ]
             try:
                 await way.dead.wait()
             finally:
                 seen.life = None
-                for watch in watches:
-                    watch.cancel()
-                await asyncio.gather(*watches, return_exceptions=True)
 
     async def supervise() -> None:
         while True:

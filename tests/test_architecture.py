@@ -71,7 +71,7 @@ MAY_USE = {
 CORE = ("api", "model", "framework", "template", "rules", "parse", "engine", "explain", "render")
 FOR_FRAMEWORKS = {"api", "framework", "model"}
 FORBIDDEN_IN_CORE = {
-    "aiohttp", "asyncio", "kopf", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",
+    "aiohttp", "asyncio", "httptools", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",
     "threading", "time", "uuid",
 }  # fmt: skip
 
@@ -154,15 +154,13 @@ def test_the_core_has_no_clock_no_randomness_no_io_and_no_log() -> None:
     assert culprits + calls == []
 
 
-def test_only_the_kube_room_the_probes_and_the_kopf_wiring_know_http() -> None:
+def test_only_the_kube_room_and_the_probes_know_http() -> None:
     culprits = [
         str(path.relative_to(ROOT))
         for path in python_files("trainop")
-        if room(path) != "kube" and any(name.split(".")[0] == "aiohttp" for name in imports(path))
+        if room(path) != "kube" and {"aiohttp", "httptools"} & {name.split(".")[0] for name in imports(path)}
     ]
     assert culprits == ["trainop/operator/probes.py"]
-    kopf = [path for path in python_files("trainop") if any(n.split(".")[0] == "kopf" for n in imports(path))]
-    assert [str(path.relative_to(ROOT)) for path in kopf] == ["trainop/operator/jobwatch.py"]
 
 
 def test_no_file_is_longer_than_four_hundred_lines() -> None:

@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from trainop.errors import Gone, Unreachable
-from trainop.kube import cache as cache_module
-from trainop.kube import wire
+from trainop.kube import follower, wire
 from trainop.kube.cache import Cache
 from trainop.kube.memory import Memory
 from trainop.kube.port import PODS, Change, Listing, Resource
@@ -223,9 +222,9 @@ async def test_a_cluster_restored_from_an_older_copy_is_believed() -> None:
 
 
 def test_pauses_grow_and_have_a_limit() -> None:
-    assert cache_module._pause(0) == 0
-    assert all(0.05 <= cache_module._pause(1) <= 0.1 for _ in range(50))
-    assert all(15 <= cache_module._pause(failures) <= 30 for failures in (12, 100, 10**6))
+    assert follower._pause(0) == 0
+    assert all(0.05 <= follower._pause(1) <= 0.1 for _ in range(50))
+    assert all(15 <= follower._pause(failures) <= 30 for failures in (12, 100, 10**6))
 
 
 # --- owners ---------------------------------------------------------------------------------------------------

@@ -59,11 +59,9 @@ async def test_of_a_shape_without_more_than_metadata_no_more_is_sent(api: Client
     bare = client_module._codec(wire.Service)
     path = SERVICES.path(namespace)
     every = client_module._Request("list", "GET", "services", path)
-    async with api._open(every, api._call, accept=bare.accept_list) as answer:
-        assert b"PartialObjectMetadataList" in await answer.read()
+    assert b"PartialObjectMetadataList" in (await api._ask(every, bare.accept_list)).body
     one = client_module._Request("get", "GET", "services", f"{path}/a")
-    async with api._open(one, api._call, accept=bare.accept) as answer:
-        assert b'"clusterIP"' not in await answer.read()
+    assert b'"clusterIP"' not in (await api._ask(one, bare.accept)).body
 
 
 async def test_a_status_is_patched_and_nothing_else(api: Client, namespace: str) -> None:

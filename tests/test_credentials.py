@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import kopf
 import pytest
 from kubernetes.config import incluster_config
 
@@ -102,22 +101,6 @@ def plug_in(program: str) -> dict[str, Any]:
 def test_a_name_and_a_password_are_an_authorization_too(tmp_path: Path) -> None:
     found = credentials.load(write(tmp_path / "config", {"username": "u", "password": "p"}))
     assert found.headers() == {"Authorization": "Basic dTpw"}
-
-
-def test_kopf_takes_the_fields_as_they_are(tmp_path: Path) -> None:
-    found = credentials.load(write(tmp_path / "config"))
-    info = kopf.ConnectionInfo(
-        server=found.server,
-        ca_path=found.ca_path,
-        certificate_path=found.certificate_path,
-        private_key_path=found.private_key_path,
-        scheme=found.scheme,
-        token=found.token,
-        proxy_url=found.proxy_url,
-        default_namespace=found.default_namespace,
-        expiration=found.expiration,
-    )
-    assert info.as_http_headers() == found.headers()
 
 
 def test_without_any_configuration_it_is_said_what_to_do() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from trainop.errors import Conflict, Gone
 from trainop.kube import memory
-from trainop.kube.follow import follow
 from trainop.kube.memory import Memory
 from trainop.kube.port import PODS, SERVICES, Raw
+from trainop.local.changes import changes
 
 
 async def put(api: Memory, name: str, **metadata: Any) -> Raw:
@@ -35,7 +35,7 @@ async def test_one_that_follows_a_kind_hears_of_what_ended_while_the_watch_was_a
     api = Memory()
     await put(api, "stays")
     await put(api, "goes")
-    heard = follow(api, PODS)
+    heard = changes(api, PODS)
     first = [await anext(heard) for _ in range(2)]
     assert {(c.type, c.object["metadata"]["name"]) for c in first} == {("ADDED", "stays"), ("ADDED", "goes")}
     await api.remove(PODS, "default", "goes")

@@ -48,6 +48,20 @@ async def test_a_key_woken_while_it_is_worked_on_waits_and_then_comes_again() ->
     assert await queue.get() == taken
 
 
+async def test_what_wakes_a_key_right_after_its_pass_is_one_pass_together() -> None:
+    queue = WorkQueue()
+    queue.add(key("j"))
+    taken = await queue.get()
+    queue.done(taken)
+    for _ in range(3):
+        queue.add(taken)
+    assert len(queue) == 0
+    assert not queue.idle
+    assert await asyncio.wait_for(queue.get(), 30) == taken
+    queue.done(taken)
+    assert queue.idle
+
+
 async def test_a_wake_up_comes_by_itself() -> None:
     queue = WorkQueue()
     queue.add_after(key("j"), 0.01)

@@ -1,6 +1,6 @@
 """One operator for distributed training jobs. The rooms of the house, and who may walk where:
 
-    operator/     kopf wiring, work queue: turns a watch event into a key       (shell)
+    operator/     the process: watches wake keys, the queue hands them out      (shell)
     cli/          what people type                                              (shell)
     reconcile.py  one pass over one job: parse, observe, plan, act, report      (shell; read this first)
     local/        the node of `trainop run`: pods as processes of this machine  (shell)

@@ -296,5 +296,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     actions: tuple[Action, ...] = ()
     events: tuple[Event, ...] = ()
     trouble: Trouble | None = None
+    may_wait: float = 0.0
+    """Seconds for which the status need not be told: more of the same is about to come."""
     wake_after: float | None = None
     """Seconds until the clock alone can change the answer."""

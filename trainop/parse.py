@@ -78,6 +78,28 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
     return replace(job, problems=tuple(problems), replicas={}) if problems else job
 
 
+def parse_again(framework: Framework[Any], raw: Mapping[str, Any], before: Job[Any] | None) -> Job[Any]:
+    """The same; but the spec of one generation, which never changes, is not read twice."""
+    metadata = _mapping(raw.get("metadata"))
+    known = before is not None and all(
+        (
+            before.uid == metadata.get("uid"),
+            before.generation == metadata.get("generation"),
+            before.annotations == _mapping(metadata.get("annotations")),
+        )
+    )
+    if before is None or not known:
+        return parse(framework, raw)
+    if before.resource_version == metadata.get("resourceVersion"):
+        return before
+    return replace(
+        before,
+        resource_version=metadata.get("resourceVersion", ""),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        status=_status(raw.get("status")),
+    )
+
+
 def _spec(framework: Framework[Any], raw: Any, *, strict: bool) -> tuple[JobSpec | None, list[Problem]]:
     try:
         extra: Literal["forbid", "ignore"] = "forbid" if strict else "ignore"

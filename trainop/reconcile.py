@@ -10,7 +10,7 @@ from trainop.kube.act import act
 from trainop.kube.cluster import Cluster, observe
 from trainop.kube.report import report
 from trainop.model import Key
-from trainop.parse import parse
+from trainop.parse import parse_again
 
 
 async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> float | None:
@@ -18,7 +18,8 @@ async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> fl
     raw = cluster.jobs.get(key)
     if raw is None:
         return None
-    job = parse(framework, raw)
+    job = parse_again(framework, raw, cluster.jobs.parsed.get(key))
+    cluster.jobs.remember(job)
     world = observe(cluster, job)
     plan = make_plan(framework, job, world, cluster.settings)
     outcome = await act(cluster, framework, job, plan.actions)

@@ -102,7 +102,7 @@ async def test_an_operator_is_not_ready_before_it_knows_what_is_there(site: Site
             await until("pods are wanted", lambda: _complains(operator, "/readyz", "pods of"))
             assert await operator.get("/healthz") == (200, "ok\n")
             lists["pods"].end()
-            await until("jobs are wanted", lambda: _complains(operator, "/readyz", "not all jobs", "\n"))
+            await until("jobs are wanted", lambda: _complains(operator, "/readyz", "tfjobs of"))
             lists["tfjobs"].end()
             await operator.ready()
             await finish(job)

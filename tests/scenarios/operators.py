@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import secrets
@@ -18,7 +17,6 @@ from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.cluster.leash import Process
 from tests.cluster.shared import CRDS
-from tests.job_watch import watch_jobs
 from tests.scenarios.casting import THIRD_PARTY
 from trainop.crd import crd
 from trainop.framework import Framework
@@ -40,12 +38,7 @@ async def in_memory(known: Known, settings: Settings, *absent: Resource) -> Asyn
     memory.absent.update(absent)
     controller = Controller(memory, frameworks, settings=settings)
     async with controller.running():
-        watches = [
-            asyncio.create_task(watch_jobs(memory, controller, framework)) for framework in known.values()
-        ]
         yield memory
-        for watch in watches:
-            watch.cancel()
 
 
 class Served:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.job_watch import watch_jobs
 from tests.kubelet import Kubelet
 from tests.scenarios import puppet
 from trainop.errors import Gone
@@ -162,11 +161,9 @@ async def as_processes(
     node = Node(memory, run, folder, options)
     async with guarded(run, folder.pids):
         async with controller.running():
-            work = [asyncio.create_task(watch_jobs(memory, controller, f)) for f in known.values()]
-            work.append(asyncio.create_task(node.run()))
+            work = asyncio.create_task(node.run())
             yield memory, partial(Processes, folder=folder, orders=orders)
-            for task in work:
-                task.cancel()
+            work.cancel()
         await node.close()
         ports.close()
 

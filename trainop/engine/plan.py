@@ -46,6 +46,11 @@ from trainop.model import (
     World,
 )
 
+AT_ONCE = 0.0
+"""Seconds: the next pass does what this one must store first."""
+OTHERS_START = 0.1
+"""Seconds in which the members of a job that start together have done so."""
+
 
 class Scene(Struct, frozen=True):
     """All that the questions look at."""
@@ -127,7 +132,7 @@ def _resumed(scene: Scene) -> Plan | None:
     if group or any(scene.roster.pods()):
         return Plan(status=job.status, actions=tuple(suspend.take_away(scene.roster, group)))
     status = suspend.resumed(scene.framework, job, job.status, scene.world.now)
-    return Plan(status=status, events=(_news(scene, "Resumed", labels.IS_RESUMED),))
+    return Plan(status=status, events=(_news(scene, "Resumed", labels.IS_RESUMED),), wake_after=AT_ONCE)
 
 
 def _decided(scene: Scene) -> Plan | None:
@@ -184,7 +189,8 @@ def _under_way(scene: Scene) -> Plan:
         actions=tuple(actions),
         events=tuple(events),
         trouble=gang.trouble(scene.settings, scene.world),
-        wake_after=0.0 if gathering else left,
+        may_wait=OTHERS_START if _starting(scene, status) else 0.0,
+        wake_after=AT_ONCE if gathering or news else left,
     )
 
 
@@ -244,13 +250,19 @@ def _running_or_restarting(scene: Scene, status: JobStatus) -> JobStatus:
     return status
 
 
+def _starting(scene: Scene, status: JobStatus) -> bool:
+    """That the job runs is news, and not all of its members do yet."""
+    news = status.is_true(ConditionType.RUNNING) and not scene.job.status.is_true(ConditionType.RUNNING)
+    return news and any(place.state is State.WAITING for place in scene.roster.places)
+
+
 def _end(
     scene: Scene, status: JobStatus, type_: ConditionType, reason: str, message: str, kind: Any = "Normal"
 ) -> Plan:
     now, reason = scene.world.now, labels.reason(scene.framework, reason)
     status = conditions.put(status, type_, reason, message, now)
     status = status.model_copy(update={"completion_time": status.completion_time or now})
-    return Plan(status=status, events=(Event(kind, reason, message),))
+    return Plan(status=status, events=(Event(kind, reason, message),), wake_after=AT_ONCE)
 
 
 def _observed(scene: Scene) -> JobStatus:

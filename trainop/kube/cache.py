@@ -1,18 +1,15 @@
-"""Keeps one kind of child, such as pods, up to date: lists, watches, and lists again when a watch is lost."""
+"""Keeps what is known of one kind of child, such as pods, by the job that owns them."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from sys import intern
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from trainop.errors import ApiError, Gone, Refused, Unreachable
+from trainop.kube.follower import Follower, number
 from trainop.kube.port import Api, Change, Resource
 from trainop.kube.wire import Metadata, Owner
 from trainop.model import Key, SeenPod, SeenPodGroup, SeenService
@@ -20,10 +17,7 @@ from trainop.model import Key, SeenPod, SeenPodGroup, SeenService
 V = TypeVar("V", bound=SeenPod | SeenService | SeenPodGroup)
 V_co = TypeVar("V_co", bound=SeenPod | SeenService | SeenPodGroup, covariant=True)
 
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0  # seconds
-
 _name = attrgetter("name")
-log = logging.getLogger(__name__)
 
 
 class Child(Protocol[V_co]):
@@ -56,11 +50,10 @@ class _Family(Struct, Generic[V]):
     views: dict[str | None, tuple[V, ...]] = {}
 
 
-class Cache(Generic[V]):
+class Cache(Follower[Child[V]]):
     """`wake` is called with the owner when what is seen of a child has changed, other than by `put`.
 
-    Everything a watch tells is in the order of resource versions. So what is not newer than its last word is no
-    news: if it is not held, it is gone.
+    What is not newer than the watch's last word is no news: if it is not held, it is gone.
     """
 
     def __init__(
@@ -74,21 +67,10 @@ class Cache(Generic[V]):
         wake: Callable[[Key], None],
         failed: Callable[[str], None] = lambda plural: None,
     ) -> None:
-        self.resource, self._failed = resource, failed
-        self.where = f"{resource.plural} of {namespace}" if namespace else resource.plural
-        self._api, self._shape = api, shape
-        self._selector, self._namespace, self._wake = selector, namespace, wake
+        super().__init__(api, resource, shape, selector=selector, namespace=namespace, failed=failed)
+        self._wake = wake
         self._held: dict[_Place, _Held[V]] = {}
         self._families: dict[str, _Family[V]] = {}
-        self._version = 0
-        self._listed = False
-        self.synced = asyncio.Event()
-        self.answered = asyncio.Event()
-        """Whether there is such a kind for us is known."""
-        self.refusal = ""
-        """Why there is not, as the API server says it."""
-        self.last_heard = float("-inf")
-        """The loop's time of the last list or line."""
 
     def __len__(self) -> int:
         return len(self._held)
@@ -109,8 +91,8 @@ class Cache(Generic[V]):
 
     def put(self, child: Child[V]) -> None:
         """What the answer to a request of ours says."""
-        if _number(child.metadata.resource_version) > self._version:
-            self._take(child, set(), ours=True)
+        if number(child.metadata.resource_version) > self._version:
+            self._hold(child, set(), ours=True)
 
     def mark_deleting(self, namespace: str, name: str, uid: str) -> None:
         """We have deleted it; show that before the watch tells."""
@@ -125,92 +107,40 @@ class Cache(Generic[V]):
         if held is not None and held.seen.uid == uid:
             self._tell({self._drop(place, held)})
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        loop, failures = asyncio.get_running_loop(), 0
-        while True:
-            pause, started, told = 0.0, loop.time(), self._version
-            try:
-                if not self._listed:
-                    await self._list()
-                    started, told = loop.time(), self._version
-                await self._watch()
-            except Gone as error:
-                self._listed = False
-                self._failed(self.resource.plural)
-                level = logging.WARNING if self.refusal and failures == 0 else logging.DEBUG
-                log.log(level, "watching %s: %s; trying again", self.where, error)
-            except ApiError as error:
-                pause = error.retry_after or 0.0
-                self._failed(self.resource.plural)
-                if failures == 0:
-                    log.warning("watching %s: %s; trying again", self.where, error)
-            lasted = loop.time() - started > _LONGEST_PAUSE
-            failures = 0 if lasted or self._version > told else failures + 1
-            await asyncio.sleep(max(pause, _pause(failures)))
+    def _version_of(self, item: Child[V]) -> str:
+        return item.metadata.resource_version
 
-    async def _list(self) -> None:
-        try:
-            listing = await self._api.list(
-                self.resource, self._shape, namespace=self._namespace, selector=self._selector
-            )
-        except (Gone, Refused) as error:
-            self.refusal = str(error)
-            self.answered.set()
-            raise
-        self.refusal = ""
-        self.answered.set()
-        version = _number(listing.resource_version)
-        if version < self._version:
-            # The cluster was restored from an older copy: no version from before means anything now.
+    def _take_all(self, items: Sequence[Child[V]], version: int, *, restored: bool) -> None:
+        if restored:
             for held in self._held.values():
                 held.version = 0
         news: set[Key] = set()
-        for child in listing.items:
-            self._take(child, news)
-        listed = {_place(child.metadata) for child in listing.items}
+        for child in items:
+            self._hold(child, news)
+        listed = {_place(child.metadata) for child in items}
         missing = [(p, h) for p, h in self._held.items() if p not in listed and h.version <= version]
         news.update(self._drop(place, held) for place, held in missing)
-        self._version, self._listed = version, True
-        self.synced.set()
-        self.last_heard = asyncio.get_running_loop().time()
         self._tell(news)
 
-    async def _watch(self) -> None:
-        loop = asyncio.get_running_loop()
-        async for change in self._api.watch(
-            self.resource,
-            self._shape,
-            since=str(self._version),
-            namespace=self._namespace,
-            selector=self._selector,
-        ):
-            self._hear(change)
-            self.last_heard = loop.time()
-
-    def _hear(self, change: Change[Child[V]]) -> None:
+    def _take(self, change: Change[Child[V]]) -> None:
         child, news = change.object, set[Key]()
-        version = _number(child.metadata.resource_version)
-        if version < self._version:
-            raise Gone(f"the watch went back from version {self._version} to {version}")
         if change.type == "DELETED":
             place = _place(child.metadata)
             held = self._held.get(place)
             if held is not None and held.seen.uid == child.metadata.uid:
                 news.add(self._drop(place, held))
-        elif change.type != "BOOKMARK":
-            self._take(child, news, fresh=change.type == "ADDED")
-        self._version = version
+        else:
+            self._hold(child, news, fresh=change.type == "ADDED")
         self._tell(news)
 
-    def _take(self, child: Child[V], news: set[Key], *, fresh: bool = False, ours: bool = False) -> None:
+    def _hold(self, child: Child[V], news: set[Key], *, fresh: bool = False, ours: bool = False) -> None:
         """Hold it if it is newer than what is held; add to `news` whom that concerns.
 
         What we have put comes back from the watch. It is news then unless it is still `fresh`, just as it was
         made: nobody has looked at it since.
         """
         meta = child.metadata
-        place, version, owner = _place(meta), _number(meta.resource_version), meta.owner
+        place, version, owner = _place(meta), number(meta.resource_version), meta.owner
         held = self._held.get(place)
         if held is not None and version >= held.version and held.ours and not ours:
             held.ours = False
@@ -265,18 +195,3 @@ class Cache(Generic[V]):
 
 def _place(meta: Metadata) -> _Place:
     return _Place(intern(meta.namespace), meta.name)
-
-
-def _number(version: str) -> int:
-    try:
-        return int(version)
-    except ValueError:
-        raise Unreachable("the API server gave a resourceVersion that is no number") from None
-
-
-def _pause(failures: int) -> float:
-    """Nothing, then longer each time, and never the same for all who wait."""
-    if failures == 0:
-        return 0.0
-    longest = min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2.0 ** min(failures - 1, 16))
-    return longest * random.uniform(0.5, 1)  # noqa: S311 - no secret

@@ -1,28 +1,29 @@
-"""The API server over HTTP: one session, bytes in and out, and no other errors than ours."""
+"""The API server over HTTP: every verb, shapes in and out, and no other errors than ours."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, Generic, NamedTuple, TypeVar, cast
+from urllib.parse import urlencode
 
 import msgspec
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from msgspec import Struct
 
 from trainop import __version__
 from trainop.errors import ApiError, Gone, Unreachable, Usage
 from trainop.kube import answers
+from trainop.kube.connection import Answer
 from trainop.kube.credentials import Credentials
+from trainop.kube.http import Http, Server, address
 from trainop.kube.port import Change, Listing, Resource
 from trainop.kube.pressure import Pressure
 
 T = TypeVar("T")
 
-_CONNECTIONS = 128
-_IDLE = 60  # seconds; the server hangs up after 90, and a request must not run into that
 _WATCH = 300  # seconds after which the server ends a watch, so that watches spread over its replicas again
 _BETWEEN_RENEWALS = 10  # seconds, however often the server says it does not know us
 _JSON = "application/json"
@@ -58,29 +59,21 @@ class Client:
     ) -> None:
         """`patience`: seconds for a call. `silence`: seconds without a word after which a watch ends, since a
         broken connection is silent, too. `page`: how many objects of a list to ask for at once."""
-        self._credentials = credentials
         self._answered = answered
         self._pressure = Pressure()
         self._tls = credentials.tls()
+        self._credentials = credentials
+        self._http = Http(_server(credentials), self._tls, patience)
         self._renewing = asyncio.Lock()
         self._renew_from = 0.0
-        self._call = ClientTimeout(total=patience)
-        self._stream = ClientTimeout(sock_connect=patience, sock_read=silence)
-        self._page = page
-        self._session: ClientSession
+        self._silence, self._page = silence, page
 
     async def __aenter__(self) -> Client:
-        self._session = ClientSession(
-            connector=TCPConnector(limit=_CONNECTIONS, keepalive_timeout=_IDLE, ssl=self._tls),
-            # Compressed answers cost the server more time than they save on the way.
-            headers={"User-Agent": f"trainop/{__version__}", "Accept-Encoding": "identity"},
-            cookie_jar=DummyCookieJar(),
-            proxy=self._credentials.proxy_url,
-        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._session.close()
+        self._http.close()
+        await asyncio.sleep(0)  # the transports say their goodbyes
 
     async def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> T:
         return await self._one(_Request("get", "GET", what.plural, what.path(namespace, name)), shape)
@@ -120,8 +113,8 @@ class Client:
         items: list[T] = []
         while True:
             try:
-                async with self._open(request, self._call, accept=codec.accept_list, query=query) as answer:
-                    page = _decoded(codec.page, await answer.read(), request.path)
+                answer = await self._ask(request, codec.accept_list, query=urlencode(query))
+                page = _decoded(codec.page, answer.body, request.path)
             except Gone:
                 if "continue" not in query:
                     raise
@@ -147,15 +140,13 @@ class Client:
         # A quiet kind has no bookmarks either: that the server has opened the stream is a sign of life, too.
         opened = msgspec.json.encode({"metadata": {"resourceVersion": since}})
         begun = b""
-        async with self._open(request, self._stream, accept=codec.accept, query=query) as answer:
-            try:
-                yield Change("BOOKMARK", codec.one.decode(opened))
-                while chunk := await _heard(answer):
-                    *lines, begun = (begun + chunk).split(b"\n")
-                    for line in filter(None, lines):
-                        yield _change(codec, line, request.path)
-            finally:
-                _hang_up(answer)
+        async with aclosing(self._listen(request, codec.accept, urlencode(query))) as pieces:
+            async for piece in pieces:
+                if not piece:
+                    yield Change("BOOKMARK", codec.one.decode(opened))
+                *lines, begun = (begun + piece).split(b"\n")
+                for line in filter(None, lines):
+                    yield _change(codec, line, request.path)
 
     async def lines(
         self, what: Resource, namespace: str, name: str, subresource: str, query: Mapping[str, str]
@@ -164,16 +155,13 @@ class Client:
         when nothing was heard for a while: whoever follows has to ask again."""
         path, begun = what.path(namespace, name, subresource), b""
         request = _Request("get", "GET", f"{what.plural}/{subresource}", path)
-        async with self._open(request, self._stream, accept="*/*", query=query) as answer:
-            try:
-                while chunk := await _heard(answer):
-                    *lines, begun = (begun + chunk).split(b"\n")
-                    for line in lines:
-                        yield line.decode(errors="replace")
-                if begun:
-                    yield begun.decode(errors="replace")
-            finally:
-                _hang_up(answer)
+        async with aclosing(self._listen(request, "*/*", urlencode(query))) as pieces:
+            async for piece in pieces:
+                *lines, begun = (begun + piece).split(b"\n")
+                for line in lines:
+                    yield line.decode(errors="replace")
+        if begun:
+            yield begun.decode(errors="replace")
 
     async def served(self, group: str, version: str) -> frozenset[str]:
         """The plurals of the kinds that are installed."""
@@ -192,83 +180,98 @@ class Client:
         content: str = _JSON,
     ) -> T:
         codec = _codec(shape)
-        data = None if body is None else msgspec.json.encode(body)
-        async with self._pressure.slot():
-            sent, code = asyncio.get_running_loop().time(), 0
+        data = b"" if body is None else msgspec.json.encode(body)
+        async with self._pressure:
+            sent, code = time.monotonic(), 0
             try:
-                async with self._open(
-                    request, self._call, accept=codec.accept, content=content, data=data
-                ) as answer:
-                    found = _decoded(codec.one, await answer.read(), request.path)
-                    code = answer.status
-                    return found
+                answer = await self._ask(request, codec.accept, content=content if data else "", body=data)
+                found = _decoded(codec.one, answer.body, request.path)
+                code = answer.status
+                return found
             except ApiError as error:
                 code = error.code
                 raise
             finally:
                 self._pressure.answered(code, sent)
 
-    @asynccontextmanager
-    async def _open(
-        self,
-        request: _Request,
-        timeout: ClientTimeout,  # noqa: ASYNC109 - aiohttp's own, which tells silence from slowness
-        *,
-        accept: str,
-        content: str = _JSON,
-        data: bytes | None = None,
-        query: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[ClientResponse]:
-        headers = {"Accept": accept, "Content-Type": content}
+    async def _ask(
+        self, request: _Request, accept: str, *, query: str = "", content: str = "", body: bytes = b""
+    ) -> Answer:
         try:
-            who = await self._identity()
             for last_try in (False, True):
-                async with self._session.request(
-                    request.method,
-                    who.server + request.path,
-                    params=query,
-                    data=data,
-                    headers=headers | who.headers(),
-                    timeout=timeout,
-                    server_hostname=who.tls_server_name,
-                    allow_redirects=False,
-                ) as answer:
-                    self._answered(request.verb, request.kind, answer.status)
-                    if answer.status == 401 and not last_try:
-                        answer.close()  # a connection is known by the certificate it was opened with
-                        who = await self._identity(refused=who)
-                        continue
-                    if answer.status >= 300:
-                        retry_after = answer.headers.get("Retry-After", "")
-                        raise answers.failure(str(request), answer.status, await answer.read(), retry_after)
-                    yield answer
-                    return
-        except TimeoutError as error:
-            self._answered(request.verb, request.kind, 0)
-            raise Unreachable(f"the API server did not answer in time ({request})") from error
-        except (ClientError, OSError) as error:
-            self._answered(request.verb, request.kind, 0)
-            raise Unreachable(f"the API server cannot be reached ({request}): {error}") from error
+                who = await self._identity()
+                answer = await self._http.call(
+                    request.method, request.path, accept=accept, query=query, content=content, body=body
+                )
+                self._answered(request.verb, request.kind, answer.status)
+                if answer.status != 401 or last_try:
+                    break
+                await self._identity(refused=who)
+        except OSError as error:
+            raise self._unreachable(request, error) from error
+        if answer.status >= 300:
+            raise answers.failure(str(request), answer.status, answer.body, answer.retry_after)
+        return answer
+
+    async def _listen(self, request: _Request, accept: str, query: str) -> AsyncGenerator[bytes, None]:
+        """What comes, piece by piece; the first one is empty: the server has begun."""
+        try:
+            for last_try in (False, True):
+                who = await self._identity()
+                way = self._http.stream(request.path, accept=accept, query=query, silence=self._silence)
+                async with way as (status, stream):
+                    self._answered(request.verb, request.kind, status)
+                    if status < 300:
+                        yield b""
+                        while piece := await stream.read():
+                            yield piece
+                        return
+                    if status != 401 or last_try:
+                        answer = await stream.rest()
+                        raise answers.failure(str(request), status, answer.body, answer.retry_after)
+                await self._identity(refused=who)
+        except OSError as error:
+            raise self._unreachable(request, error) from error
+
+    def _unreachable(self, request: _Request, error: OSError) -> Unreachable:
+        self._answered(request.verb, request.kind, 0)
+        if isinstance(error, TimeoutError):
+            return Unreachable(f"the API server did not answer in time ({request})")
+        return Unreachable(f"the API server cannot be reached ({request}): {error}")
 
     async def _identity(self, refused: Credentials | None = None) -> Credentials:
         """The credentials we have, or new ones when they have expired or were refused."""
+        if self._good(refused):
+            return self._credentials
         async with self._renewing:
-            have = self._credentials
-            if have is not refused and not (have.expiration and have.expiration <= datetime.now(UTC)):
-                return have
-            now = asyncio.get_running_loop().time()
-            if now < self._renew_from:
-                return have
+            now = time.monotonic()
+            if self._good(refused) or now < self._renew_from:
+                return self._credentials
             self._renew_from = now + _BETWEEN_RENEWALS
             try:
-                self._credentials = await asyncio.to_thread(have.renewed)
+                self._credentials = await asyncio.to_thread(self._credentials.renewed)
+                self._http.turn_to(_server(self._credentials))
             except Usage as error:
                 raise Unreachable(f"new credentials cannot be had: {error}") from error
             if self._credentials.certificate_path:
                 self._tls.load_cert_chain(
                     self._credentials.certificate_path, self._credentials.private_key_path
                 )
+                self._http.close()  # connections are known by the certificate they were opened with
             return self._credentials
+
+    def _good(self, refused: Credentials | None) -> bool:
+        have = self._credentials
+        return have is not refused and not (have.expiration and have.expiration <= datetime.now(UTC))
+
+
+def _server(credentials: Credentials) -> Server:
+    return Server(
+        address(credentials.server),
+        {"User-Agent": f"trainop/{__version__}", **credentials.headers()},
+        credentials.tls_server_name,
+        address(credentials.proxy_url) if credentials.proxy_url else None,
+    )
 
 
 class _Kind(Struct, frozen=True):
@@ -321,20 +324,6 @@ def _decoded(decoder: msgspec.json.Decoder[T], data: bytes, path: str) -> T:
         return decoder.decode(data)
     except answers.UNDECODABLE as error:
         raise Unreachable(f"the API server gave an answer that cannot be read ({path}): {error}") from None
-
-
-def _hang_up(stream: ClientResponse) -> None:
-    """Unless the server has ended it: nobody answers a goodbye in the middle of a stream."""
-    if stream.connection and stream.connection.transport:
-        stream.connection.transport.abort()
-
-
-async def _heard(stream: ClientResponse) -> bytes:
-    """Empty at the end: the server has closed the stream, or nobody may be there any more."""
-    try:
-        return await stream.content.readany()
-    except TimeoutError:
-        return b""
 
 
 def _change(codec: _Codec[T], line: bytes, path: str) -> Change[T]:

@@ -24,7 +24,7 @@ _UNUSABLE = (ConfigException, OSError, yaml.YAMLError, LookupError, TypeError, A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """As of one moment. Fields that kopf.ConnectionInfo has too are called and filled as it wants them."""
+    """As of one moment."""
 
     server: str
     default_namespace: str = "default"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from trainop.api.status import JobStatus
+from trainop.kube.wire import RawJob
 from trainop.model import GVK, Event, Job, Key
 
 
@@ -22,7 +23,9 @@ class Story(Struct, frozen=True):
 
 class Jobs:
     def __init__(self) -> None:
-        self._held: dict[Key, Mapping[str, Any]] = {}
+        self._held: dict[Key, RawJob] = {}
+        self.parsed: dict[Key, Job[Any]] = {}
+        """Those that go on, as they were read the last time."""
         self._due: dict[Key, float] = {}
         self.unsure: dict[Key, Story] = {}
         """Statuses that were sent and may have been stored: no answer came."""
@@ -33,16 +36,22 @@ class Jobs:
     def __len__(self) -> int:
         return len(self._held)
 
-    def get(self, key: Key) -> Mapping[str, Any] | None:
+    def get(self, key: Key) -> RawJob | None:
         return self._held.get(key)
 
-    def put(self, key: Key, raw: Mapping[str, Any]) -> bool:
+    def put(self, key: Key, raw: RawJob) -> bool:
         """The newest resourceVersion wins. False when this one was known already, or is older."""
         held = self._held.get(key)
         if held is not None and _version(held) >= _version(raw):
             return False
         self._held[key] = raw
         return True
+
+    def remember(self, job: Job[Any]) -> None:
+        if job.status.finished:
+            self.parsed.pop(job.key, None)  # of thousands nobody asks again
+        else:
+            self.parsed[job.key] = job
 
     def put_off(self, key: Key, longest: float) -> float:
         """Seconds that a write may still wait, counted from the first time it was put off."""
@@ -60,33 +69,29 @@ class Jobs:
     def drop(self, key: Key, uid: str) -> None:
         """Unless the name is another job's by now."""
         held = self._held.get(key)
-        if held is not None and held["metadata"].get("uid") == uid:
+        if held is not None and held["metadata"]["uid"] == uid:
             self._forget(key)
 
     def _forget(self, key: Key) -> None:
         del self._held[key]
+        self.parsed.pop(key, None)
         self._due.pop(key, None)
         self.unsure.pop(key, None)
 
-    def compare(self, gvk: GVK, namespace: str | None, there: set[str], version: str) -> tuple[Key, ...]:
-        """Drop what a list of that version does not have (`there`: the UIDs it has), and say what that was:
-        the watch has missed its end."""
-        gone = tuple(
+    def keep_only(self, there: Container[str], gvk: GVK, namespace: str | None, version: float) -> list[Key]:
+        """Drop those whose UID is not `there`, in a list of that version, and say which: their end was missed."""
+        gone = [
             key
             for key, raw in self._held.items()
             if key.gvk == gvk
             and namespace in (None, key.namespace)
-            and raw["metadata"].get("uid") not in there
-            and _version(raw) <= int(version)
-        )
+            and raw["metadata"]["uid"] not in there
+            and _version(raw) <= version
+        ]
         for key in gone:
             self._forget(key)
         return gone
 
-    def has(self, gvk: GVK, uids: set[str]) -> bool:
-        """Whether all of these have been heard of."""
-        return uids <= {raw["metadata"].get("uid") for key, raw in self._held.items() if key.gvk == gvk}
 
-
-def _version(raw: Mapping[str, Any]) -> int:
+def _version(raw: RawJob) -> int:
     return int(raw["metadata"].get("resourceVersion") or 0)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 MOST, FEWEST = 64.0, 2.0
 SLOW = 1.0
@@ -14,7 +13,10 @@ OVERLOADED = frozenset({429, 503, 504})
 
 
 class Pressure:
-    """One more in flight for each round of good answers, half as many after a bad one: as TCP does it."""
+    """One more in flight for each round of good answers, half as many after a bad one: as TCP does it.
+
+    A request is made inside of `async with`.
+    """
 
     def __init__(self, most: float = MOST) -> None:
         self._most = self.limit = most
@@ -23,26 +25,7 @@ class Pressure:
         self._cut_from = 0.0
         """Requests sent before this say nothing new: one overload is not to be answered many times."""
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        await self._enter()
-        try:
-            yield
-        finally:
-            self._in_flight -= 1
-            self._admit()
-
-    def answered(self, code: int, sent: float) -> None:
-        """What came of a request that was sent at that time of the loop; code 0: nothing."""
-        now = asyncio.get_running_loop().time()
-        if code not in OVERLOADED and code and now - sent < SLOW:
-            self.limit = min(self._most, self.limit + 1 / self.limit)
-            self._admit()
-        elif sent >= self._cut_from:
-            self.limit = max(FEWEST, self.limit / 2)
-            self._cut_from = now
-
-    async def _enter(self) -> None:
+    async def __aenter__(self) -> None:
         if self._in_flight < int(self.limit) and not self._waiting:
             self._in_flight += 1
             return
@@ -55,6 +38,20 @@ class Pressure:
                 self._in_flight -= 1
                 self._admit()
             raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._in_flight -= 1
+        self._admit()
+
+    def answered(self, code: int, sent: float) -> None:
+        """What came of a request that was sent at that time; code 0: nothing."""
+        now = time.monotonic()
+        if code not in OVERLOADED and code and now - sent < SLOW:
+            self.limit = min(self._most, self.limit + 1 / self.limit)
+            self._admit()
+        elif sent >= self._cut_from:
+            self.limit = max(FEWEST, self.limit / 2)
+            self._cut_from = now
 
     def _admit(self) -> None:
         while self._waiting and self._in_flight < int(self.limit):

@@ -18,6 +18,9 @@ from trainop.model import Event, Job
 
 MOST_WAITING = 10_000
 LONGEST = 1_024
+AT_ONCE = 16
+A_MOMENT = 0.05
+"""Seconds for which an event waits for others, which are cheaper to send together."""
 QUIET = timedelta(minutes=10)
 """How long a story is not told again."""
 MOST_REMEMBERED = 10_000
@@ -63,7 +66,19 @@ class Recorder:
 
     async def run(self) -> None:
         while True:
-            namespace, body = await self._waiting.get()
+            batch = [await self._waiting.get()]
+            if self._waiting.empty():
+                await asyncio.sleep(A_MOMENT)
+            while len(batch) < AT_ONCE and not self._waiting.empty():
+                batch.append(self._waiting.get_nowait())
+            alike: dict[str, list[tuple[str, Raw]]] = {}
+            for namespace, body in batch:
+                alike.setdefault(body["metadata"]["name"], []).append((namespace, body))
+            await asyncio.gather(*map(self._record, alike.values()))
+
+    async def _record(self, alike: Iterable[tuple[str, Raw]]) -> None:
+        """One after another, or they would not be counted."""
+        for namespace, body in alike:
             try:
                 await self._post(namespace, body)
             except ApiError as error:

@@ -1,6 +1,7 @@
 """Telling users what happened: at most one write of the status for a pass, then the events.
 
-Conditions are written at once. Counters alone may wait a moment: ten pods that start together are one write.
+Conditions are written at once, unless the plan says that more is about to come. Counters alone may wait a moment: ten
+pods that start together are one write.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from trainop.framework import Framework
 from trainop.kube.act import Outcome
 from trainop.kube.cluster import Cluster, resource
 from trainop.kube.jobs import Story
+from trainop.kube.wire import RawJob
 from trainop.model import DeleteJob, Job, Plan
 
 COUNTERS = {"replicaStatuses", "progress", "lastReconcileTime"}
@@ -45,8 +47,9 @@ async def report(
         # With a write that is made anyway: one for its own sake would wake the job again, and so on.
         status = status.model_copy(update={"last_reconcile_time": now})
         patch["lastReconcileTime"] = rfc3339(now)
-    if patch and not (outcome.done or outcome.error or trouble) and patch.keys() <= COUNTERS:
-        wait = cluster.jobs.put_off(job.key, COUNTERS_MAY_WAIT)
+    may_wait = COUNTERS_MAY_WAIT if patch.keys() <= COUNTERS else plan.may_wait
+    if patch and may_wait and not (outcome.done or outcome.error or trouble):
+        wait = cluster.jobs.put_off(job.key, may_wait)
         if wait > 0:
             return wait if plan.wake_after is None else min(wait, plan.wake_after)
     cluster.jobs.put_off_no_longer(job.key)
@@ -57,7 +60,7 @@ async def report(
         raise outcome.error
     if trouble:
         raise Stuck(trouble.message)
-    return 0.0 if written else plan.wake_after
+    return plan.wake_after
 
 
 async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patch: Mapping[str, Any]) -> bool:
@@ -68,7 +71,7 @@ async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patc
     body = {"metadata": {"resourceVersion": job.resource_version}, "status": patch}
     try:
         stored = await cluster.api.patch(
-            resource(framework), job.namespace, job.name, body, dict, subresource="status"
+            resource(framework), job.namespace, job.name, body, RawJob, subresource="status"
         )
     except Gone:
         cluster.jobs.drop(job.key, job.uid)

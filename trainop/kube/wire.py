@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from sys import intern
-from typing import Annotated, Any
+from typing import Annotated, Any, Required, TypedDict
 
 from msgspec import Meta, Struct
 
@@ -47,6 +47,27 @@ class Metadata(Struct, frozen=True, rename="camel"):
     def owner(self) -> Owner | None:
         """The one that controls the object."""
         return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class JobMetadata(TypedDict, total=False):
+    """Without managedFields, which nobody looks at and which make up half of a stored job."""
+
+    name: str
+    namespace: str
+    uid: str
+    resourceVersion: str
+    generation: int
+    creationTimestamp: str
+    deletionTimestamp: str
+    annotations: dict[str, str]
+
+
+class RawJob(TypedDict, total=False):
+    """A user's job as it is stored: what it says is parse.py's business."""
+
+    metadata: Required[JobMetadata]
+    spec: Any
+    status: Any
 
 
 class Waiting(Struct, frozen=True):

@@ -9,8 +9,8 @@ from typing import Any
 
 from trainop.framework import Framework
 from trainop.kube.cluster import resource
-from trainop.kube.follow import follow
 from trainop.kube.port import EVENTS, PODS, SERVICES, Api, Raw, Resource
+from trainop.local.changes import changes
 
 Heard = Callable[[Resource, Raw | None, Raw], None]
 """Of what kind, how it was before, and how it is now."""
@@ -74,7 +74,7 @@ class Book:
                 self._put(what, item)
 
     async def _follow(self, api: Api, what: Resource) -> None:
-        async for change in follow(api, what):
+        async for change in changes(api, what):
             self.gone |= what == self.jobs and change.type == "DELETED"
             self._put(what, change.object)
 

@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping
 
 from trainop.errors import Conflict, Gone
-from trainop.kube.follow import follow
 from trainop.kube.memory import Memory
 from trainop.kube.port import PODS, Raw
 from trainop.local import volumes
+from trainop.local.changes import changes
 from trainop.local.folder import Folder
 from trainop.local.options import Options
 from trainop.local.pod import Pod
@@ -48,7 +48,7 @@ class Node:
 
     async def run(self) -> None:
         """Until cancelled."""
-        async for change in follow(self._api, PODS):
+        async for change in changes(self._api, PODS):
             self._see(change.object, deleted=change.type == "DELETED")
 
     async def close(self) -> None:

@@ -12,7 +12,6 @@ from enum import Enum
 from typing import Any, Protocol
 
 from trainop.framework import Framework
-from trainop.kube.follow import follow
 from trainop.kube.memory import Memory
 from trainop.kube.port import PODS, Raw
 from trainop.local.book import Book
@@ -67,7 +66,7 @@ class Run:
                     self._ports.close()
 
     async def _until_over(self, job: Raw, limit: float | None, keep: bool) -> Why:
-        async with self._controller.running(), _beside(self._feed(), self._node.run()):
+        async with self._controller.running(), _beside(self._node.run()):
             await self._submit(job)
             ended = asyncio.create_task(self._ended())
             signalled = asyncio.create_task(self._interrupted.wait())
@@ -82,10 +81,6 @@ class Run:
 
     async def _submit(self, job: Raw) -> None:
         await self._api.create(self._book.jobs, job["metadata"].get("namespace") or "default", job, dict)
-
-    async def _feed(self) -> None:
-        async for change in follow(self._api, self._book.jobs):
-            self._controller.job_seen(self._framework, change.object, deleted=change.type == "DELETED")
 
     async def _ended(self) -> None:
         """Until there is a verdict, what is to go is gone, and nothing happens any more."""

@@ -1,4 +1,4 @@
-"""The process: kopf watches jobs and turns each event into a key, the queue hands keys out, workers reconcile.
+"""The process: watches turn each event into a key, the queue hands keys out, workers reconcile.
 
 No decisions are made here.
 """

@@ -18,9 +18,9 @@ from trainop.framework import Framework
 from trainop.kube.client import Client
 from trainop.kube.credentials import Credentials, load
 from trainop.model import DEFAULTS, GVK, Settings
-from trainop.operator import jobwatch, probes
+from trainop.operator import probes
 from trainop.operator.controller import Controller
-from trainop.operator.health import Hearing, Pulse, complaints
+from trainop.operator.health import Pulse, complaints
 from trainop.operator.lease import USUAL, Lease, Terms
 from trainop.operator.metrics import Metrics
 from trainop.operator.signals import Signals
@@ -57,11 +57,10 @@ class Options:
 
 async def serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> None:
     """Until SIGTERM or SIGINT, also while it is still waiting for an API server; a second one does not wait."""
-    signals = Signals()
-    await signals.end(_serve(frameworks, options, signals))
+    await Signals().end(_serve(frameworks, options))
 
 
-async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options, signals: Signals) -> None:
+async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> None:
     login, metrics = load(options.kubeconfig, options.context), Metrics()
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(
@@ -83,21 +82,12 @@ async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options, sig
             metrics=metrics,
             lease=lease,
         )
-        hearing = Hearing()
-        await stack.enter_async_context(_answering(controller, hearing, lease, options))
+        await stack.enter_async_context(_answering(controller, lease, options))
         await stack.enter_async_context(controller.running())
         _freeze()
         where = "namespace " + ", ".join(options.namespaces) if options.namespaces else "all namespaces"
         log.info("serving %s in %s", ", ".join(sorted(gvk.kind for gvk in served)), where)
-        await jobwatch.watch(
-            controller,
-            served,
-            login,
-            options.namespaces,
-            silence=options.silence,
-            hearing=hearing,
-            signals=signals,
-        )
+        await asyncio.Event().wait()
 
 
 def _lease(api: Client, login: Credentials, election: Election) -> Lease:
@@ -113,9 +103,7 @@ def _lease(api: Client, login: Credentials, election: Election) -> Lease:
 
 
 @asynccontextmanager
-async def _answering(
-    controller: Controller, hearing: Hearing, lease: Lease | None, options: Options
-) -> AsyncIterator[None]:
+async def _answering(controller: Controller, lease: Lease | None, options: Options) -> AsyncIterator[None]:
     """Probes and metrics, from before the caches are filled until the end."""
     pulse = Pulse()
 
@@ -125,7 +113,7 @@ async def _answering(
 
     routes = {
         options.probe_address: probes.health(
-            lambda: complaints(controller, pulse, hearing, lease), controller.unfilled
+            lambda: complaints(controller, pulse, lease), controller.unfilled
         )
     }
     routes.setdefault(options.metrics_address, []).extend(probes.metrics(page))

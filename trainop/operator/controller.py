@@ -1,4 +1,4 @@
-"""Caches, queue and workers, wired together: everything of the process that kopf does not do."""
+"""Watches, caches, queue and workers, wired together."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from trainop.engine import gang, labels
 from trainop.errors import ApiError, Deposed, Temporary
 from trainop.framework import Framework
 from trainop.kube import wire
-from trainop.kube.cache import Cache
 from trainop.kube.caches import Caches
-from trainop.kube.cluster import Cluster, pod_groups, resource, wall_clock
+from trainop.kube.cluster import Cluster, pod_groups, wall_clock
+from trainop.kube.follower import Follower
 from trainop.kube.jobs import Jobs
+from trainop.kube.jobwatch import JobWatch
 from trainop.kube.port import PODS, SERVICES, Api
 from trainop.kube.recorder import Recorder
 from trainop.model import DEFAULTS, GVK, Key, SeenPod, SeenPodGroup, SeenService, Settings, Topology
@@ -27,8 +28,6 @@ from trainop.operator.queue import WorkQueue
 from trainop.operator.transitions import Transitions
 from trainop.reconcile import reconcile
 
-BETWEEN_STOCKTAKINGS = 300.0
-"""Seconds."""
 AFTER_DEPOSED = 0.2
 """Seconds."""
 LAST_WORDS = 1.0
@@ -51,18 +50,29 @@ class Controller:
     ) -> None:
         """No namespaces: all of them. No lease: this process leads, and no other must be there. `placed`: where
         members are reached, where that is not by the names of their services."""
-        self._api, self._frameworks, self._workers = api, frameworks, workers
-        self._namespaces: Collection[str | None] = namespaces or (None,)
+        self._frameworks, self._workers = frameworks, workers
         self.metrics, self._lease = metrics or Metrics(), lease
         self.queue = WorkQueue(share=max(1, workers // 2))
         self.jobs = Jobs()
-        self.complete = asyncio.Event()
-        """Every job that was there at the start has been heard of."""
         self._leading = asyncio.Event()
         if lease:
             lease.tell = self._lead
         ours = f"{labels.OPERATOR_NAME} in ({','.join(sorted(f.controller for f in frameworks.values()))})"
         failed = self.metrics.watch_failed
+        self._job_watches = [
+            JobWatch(
+                api,
+                gvk,
+                framework.plural,
+                self.jobs,
+                namespace=namespace,
+                wake=self.queue.add,
+                gone=self.queue.forget,
+                failed=failed,
+            )
+            for gvk, framework in frameworks.items()
+            for namespace in (namespaces or (None,))
+        ]
         cached = partial(Caches, api, namespaces=namespaces, wake=self._wake, failed=failed)
         pods: Caches[SeenPod] = cached(PODS, wire.Pod, selector=ours)
         services: Caches[SeenService] = cached(SERVICES, wire.Service, selector=ours)
@@ -83,27 +93,18 @@ class Controller:
             fence=lease.check if lease else lambda: None,
         )
 
-    def job_seen(self, framework: Framework[Any], raw: Mapping[str, Any], *, deleted: bool = False) -> None:
-        """What the watch on jobs says. All that is kept of it is the object and a key to look at."""
-        metadata = raw["metadata"]
-        key = Key(framework.gvk, metadata["namespace"], metadata["name"])
-        if deleted:
-            self.jobs.drop(key, metadata["uid"])
-            self.queue.forget(key)
-        elif self.jobs.put(key, raw):
-            self.queue.add(key)
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Caches filled, workers at work. When the block is left, what is under way is finished, and the lease
         given back."""
         cluster = self._cluster
         async with asyncio.TaskGroup() as group:
-            parts = (cluster.pods, cluster.services, cluster.pod_groups, cluster.recorder, self._lease)
+            parts = (
+                cluster.pods, cluster.services, cluster.pod_groups, *self._job_watches, cluster.recorder, self._lease,
+            )  # fmt: skip
             background = [group.create_task(part.run()) for part in parts if part is not None]
             try:
                 await self._filled()
-                background.append(group.create_task(self._take_stock()))
                 background += [group.create_task(self._work()) for _ in range(self._workers)]
                 if not self._lease:
                     self._lead(True)
@@ -123,9 +124,10 @@ class Controller:
         for cache in self._cluster.pod_groups or ():
             await cache.answered.wait()
 
-    def caches(self) -> Iterator[Cache[Any]]:
+    def watches(self) -> Iterator[Follower[Any]]:
         for kind in (self._cluster.pods, self._cluster.services, self._cluster.pod_groups):
             yield from kind or ()
+        yield from self._job_watches
 
     def measure(self) -> None:
         """Write down what is known only when someone asks."""
@@ -135,17 +137,18 @@ class Controller:
         metrics.cache_objects.labels("jobs").set(len(self.jobs))
         for kind in (self._cluster.pods, self._cluster.services, self._cluster.pod_groups):
             if kind is not None:
-                plural = kind.resource.plural
-                metrics.cache_objects.labels(plural).set(sum(map(len, kind)))
-                metrics.cache_age.labels(plural).set(max(now - cache.last_heard for cache in kind))
+                metrics.cache_objects.labels(kind.resource.plural).set(sum(map(len, kind)))
+        heard: dict[str, float] = {}
+        for watch in self.watches():
+            heard[watch.resource.plural] = min(watch.last_heard, heard.get(watch.resource.plural, now))
+        for plural, last in heard.items():
+            metrics.cache_age.labels(plural).set(now - last)
 
     def unfilled(self) -> Iterator[str]:
         """What is not known yet, or any more, a sentence each."""
-        for cache in (*self._cluster.pods, *self._cluster.services):
-            if not cache.synced.is_set():
-                yield f"{cache.where} have not been listed yet{cache.refusal and ': ' + cache.refusal}"
-        if not self.complete.is_set():
-            yield "not all jobs have been heard of yet"
+        for watch in (*self._cluster.pods, *self._cluster.services, *self._job_watches):
+            if not watch.synced.is_set():
+                yield f"{watch.where} have not been listed yet{watch.refusal and ': ' + watch.refusal}"
 
     @property
     def settled(self) -> bool:
@@ -200,30 +203,6 @@ class Controller:
                 self.queue.add_after(key, wake_after)
         finally:
             self.metrics.reconcile.labels(key.gvk.kind, result).observe(time.monotonic() - started)
-
-    async def _take_stock(self) -> None:
-        """Which jobs are there? kopf never tells of one that was deleted while its watch was broken."""
-        while True:
-            heard = True
-            for framework in self._frameworks.values():
-                for namespace in self._namespaces:
-                    heard &= await self._listed(framework, namespace)
-            if heard:
-                self.complete.set()
-            await asyncio.sleep(BETWEEN_STOCKTAKINGS if self.complete.is_set() else 0.2)
-
-    async def _listed(self, framework: Framework[Any], namespace: str | None) -> bool:
-        """Whether all of them have been heard of; what is not there any more is forgotten."""
-        try:
-            there = await self._api.list(resource(framework), wire.Service, namespace=namespace)
-        except ApiError as error:
-            log.warning("listing %s: %s; trying again", framework.plural, error)
-            return False
-        uids = {job.metadata.uid for job in there.items}
-        for key in self.jobs.compare(framework.gvk, namespace, uids, there.resource_version):
-            log.info("%s is gone: its end was missed", key)
-            self.queue.forget(key)
-        return self.jobs.has(framework.gvk, uids)
 
 
 async def _at_most(seconds: float, wait: Awaitable[None], otherwise: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -25,26 +24,15 @@ def _to(handler: logging.Handler, form: Format, level: str) -> None:
     handler.setFormatter(_Json() if form == "json" else _Text())
     handler.addFilter(_without_the_way_there)
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # kopf tells of every event it hands on; we tell of what comes of it.
-    detail = logging.getLogger().isEnabledFor(logging.DEBUG)
-    logging.getLogger("kopf").setLevel(logging.INFO if detail else logging.WARNING)
     for chatty in ("aiohttp", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 def _without_the_way_there(record: logging.LogRecord) -> bool:
-    """kopf shows the inside of itself, several times over, when the API server said no or was away."""
-    error = record.exc_info[1] if record.exc_info else None
-    if error and not record.name.startswith("trainop") and (isinstance(error, OSError) or _theirs(error)):
+    """asyncio shows the inside of itself when a connection breaks; whoever used that says what it means."""
+    if record.exc_info and isinstance(record.exc_info[1], OSError) and not record.name.startswith("trainop"):
         record.exc_info = None
     return True
-
-
-def _theirs(error: BaseException) -> bool:
-    """Raised in a library that has its own way to go on; in which one, its message says."""
-    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
-    places = (*frames[-1:], type(error).__module__)
-    return any(name.partition(".")[0] in ("aiohttp", "kopf", "uvloop") for name in places)
 
 
 def _time(record: logging.LogRecord) -> str:

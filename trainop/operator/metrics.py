@@ -71,6 +71,8 @@ class Metrics:
         self.queue_oldest = Gauge(
             "trainop_queue_oldest_seconds", "How long the first of them has waited.", registry=registry
         )
+        self._requests: dict[tuple[str, str, int], Counter] = {}
+        """Found already: each request is counted here."""
         self.api_requests = Counter(
             "trainop_api_requests",
             "Answers of the API server; code 0: there was none.",
@@ -96,7 +98,11 @@ class Metrics:
         Info("trainop_build", "What runs here.", registry=registry).info({"version": __version__})
 
     def requested(self, verb: str, resource: str, code: int) -> None:
-        self.api_requests.labels(verb, resource, str(code)).inc()
+        counter = self._requests.get((verb, resource, code))
+        if counter is None:
+            counter = self.api_requests.labels(verb, resource, str(code))
+            self._requests[verb, resource, code] = counter
+        counter.inc()
 
     def watch_failed(self, resource: str) -> None:
         self.watch_errors.labels(resource).inc()

@@ -11,6 +11,8 @@ from trainop.model import Key
 
 FIRST_RETRY = 0.1
 SLOWEST_RETRY = 60.0
+REST = 0.01
+"""Seconds from one pass over a job to the next: what happens to its members comes in swarms."""
 
 
 class WorkQueue:
@@ -25,8 +27,9 @@ class WorkQueue:
         self._running: set[Key] = set()
         self._at_work: Counter[str] = Counter()
         """How many are running, by namespace."""
+        self._resting: set[Key] = set()
         self._dirty: set[Key] = set()
-        """Woken while running: to be handed out once more."""
+        """Woken while running or resting: to be handed out once more."""
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._held: set[Key] = set()
         """Not to be handed out before their timer rings, whoever wakes them."""
@@ -47,7 +50,7 @@ class WorkQueue:
     @property
     def idle(self) -> bool:
         """Nothing to do now; wake-ups may be set for later."""
-        return not self._queued and not self._running
+        return not self._queued and not self._running and not self._dirty
 
     @property
     def failing(self) -> int:
@@ -57,7 +60,7 @@ class WorkQueue:
     def add(self, key: Key) -> None:
         if key in self._held:
             return
-        if key in self._running:
+        if key in self._running or key in self._resting:
             self._dirty.add(key)
         elif key not in self._queued:
             self._queued[key] = time.monotonic()
@@ -84,6 +87,7 @@ class WorkQueue:
         self.add_after(key, wait)
         if at_least > 0:
             self._held.add(key)
+            self._dirty.discard(key)
         return wait
 
     def succeeded(self, key: Key) -> None:
@@ -135,6 +139,11 @@ class WorkQueue:
             self._wake_one()
         if not self._running:
             self._none_running.set()
+        self._resting.add(key)
+        asyncio.get_running_loop().call_later(REST, self._rested, key)
+
+    def _rested(self, key: Key) -> None:
+        self._resting.discard(key)
         if key in self._dirty:
             self._dirty.discard(key)
             self.add(key)
@@ -146,6 +155,7 @@ class WorkQueue:
     def forget(self, key: Key) -> None:
         """The job is gone: nothing about it is kept."""
         self._failures.pop(key, None)
+        self._dirty.discard(key)
         self._cancel_timer(key)
 
     def _ring(self, key: Key) -> None:

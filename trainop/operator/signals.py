@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: what they end, and that they are heard by us whoever else wants them."""
+"""SIGTERM and SIGINT, and what they end."""
 
 from __future__ import annotations
 
@@ -19,17 +19,13 @@ class Signals:
     async def end(self, work: Coroutine[Any, Any, None]) -> None:
         """Do the work until a signal comes, which cancels it; a second one also what it does at its end."""
         self._work = asyncio.create_task(work)
-        self.heed()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._end, number)
         try:
             await self._work
         except asyncio.CancelledError:
             if not self.heard:
                 raise
-
-    def heed(self) -> None:
-        """From now on. To be called again after someone else, such as kopf, has taken the signals for himself."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._end, number)
 
     def _end(self, number: signal.Signals) -> None:
         log.info("%s: ending", number.name)

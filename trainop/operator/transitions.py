@@ -21,9 +21,13 @@ class Transitions:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._counted: set[tuple[str, str]] = set()
+        """Namespaces and frameworks that have counters."""
 
     def stored(self, framework: Framework[Any], job: Job[Any], status: JobStatus) -> None:
-        self._metrics.zero(job.namespace, framework.name)
+        if (where := (job.namespace, framework.name)) not in self._counted:
+            self._metrics.zero(*where)
+            self._counted.add(where)
         for condition in _news(job.status, status):
             state = condition.type if condition.true else f"not {condition.type}"
             self._log(job, f"{state}: {condition.message}", condition.reason)

@@ -9,7 +9,7 @@ from trainop.errors import Gone
 from trainop.kube.port import Api, Change, Raw, Resource
 
 
-async def follow(api: Api, what: Resource, *, namespace: str | None = None) -> AsyncIterator[Change[Raw]]:
+async def changes(api: Api, what: Resource, *, namespace: str | None = None) -> AsyncIterator[Change[Raw]]:
     """What was there before comes first, as added. Ends only with an error."""
     held: dict[str, Raw] = {}
     while True:

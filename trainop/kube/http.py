@@ -1,0 +1,194 @@
+"""The way to a server: connections that are kept for the next request, and opened through a proxy if need be."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from socket import SOCK_STREAM
+from typing import Any
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from aiohappyeyeballs import start_connection
+from msgspec import Struct
+
+from trainop.errors import Usage
+from trainop.kube.connection import Answer, Connection, Stale
+
+_IDLE = 60  # seconds; the server hangs up after 90, and a request must not run into that
+_NEXT_ADDRESS = 0.25  # seconds for which one address of a name is tried alone
+_REPEATABLE = frozenset({"GET", "DELETE"})
+
+
+class Server(Struct, frozen=True):
+    """Where it is, how it is reached, and what it is told with every request."""
+
+    url: SplitResult
+    headers: Mapping[str, str] = {}
+    tls_name: str | None = None
+    proxy: SplitResult | None = None
+
+
+def address(text: str) -> SplitResult:
+    try:
+        url = urlsplit(text)
+        _ = url.port  # raises for one that is none
+    except ValueError as error:
+        raise Usage(f"{text!r} is no address of a server: {error}") from None
+    if not url.hostname or url.scheme not in ("http", "https"):
+        raise Usage(f"{text!r} is no address of a server: write https://HOST:PORT")
+    return url
+
+
+class Http:
+    """All that goes wrong is an OSError; of these, TimeoutError is what takes longer than `patience` seconds:
+    to connect, or to be answered."""
+
+    def __init__(self, server: Server, tls: ssl.SSLContext, patience: float) -> None:
+        self._server, self._tls, self._patience = server, tls, patience
+        self._kept: list[Connection] = []
+        """The one that was used last stands last."""
+        self._heads: dict[tuple[str, str], bytes] = {}
+
+    def turn_to(self, server: Server) -> None:
+        if server != self._server:
+            self._server = server
+            self._heads.clear()
+            self.close()
+
+    def close(self) -> None:
+        """What is kept; the next request opens a connection anew."""
+        while self._kept:
+            self._kept.pop().abort()
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        accept: str,
+        query: str = "",
+        content: str = "",
+        body: bytes = b"",
+    ) -> Answer:
+        """`content`: the type of the body; empty: there is none."""
+        request = self._request(method, path, query, accept, content, body)
+        kept = self._next()
+        if kept is not None:
+            try:
+                return await self._told(kept, request)
+            except Stale:
+                # The server may have closed it just as we wrote. Whether it has read that, nobody knows.
+                if method not in _REPEATABLE:
+                    raise
+        return await self._told(await self._connected(), request)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, accept: str, query: str, silence: float
+    ) -> AsyncIterator[tuple[int, Connection]]:
+        """A GET whose answer comes piece by piece, for as long as it likes: the status, and whom to read from."""
+        connection = await self._connected()
+        try:
+            async with asyncio.timeout(self._patience):
+                status = await connection.stream(self._request("GET", path, query, accept, "", b""), silence)
+            yield status, connection
+        finally:
+            connection.abort()  # nobody answers a goodbye in the middle of a stream
+
+    async def _told(self, connection: Connection, request: bytes) -> Answer:
+        known = False
+        try:
+            answer = await connection.call(request, self._patience)
+            known = answer.status != 401
+            return answer
+        finally:
+            if known and connection.reusable:
+                connection.idle_since = time.monotonic()
+                self._kept.append(connection)
+            else:
+                connection.abort()
+
+    def _next(self) -> Connection | None:
+        newer_than = time.monotonic() - _IDLE
+        while self._kept:
+            connection = self._kept.pop()
+            if connection.reusable and connection.idle_since > newer_than:
+                return connection
+            connection.abort()
+        return None
+
+    def _request(self, method: str, path: str, query: str, accept: str, content: str, body: bytes) -> bytes:
+        head = self._heads.get((accept, content))
+        if head is None:
+            head = self._heads[accept, content] = self._head(accept, content)
+        target = (
+            f"{method} {self._server.url.path.rstrip('/')}{quote(path)}{query and '?' + query} HTTP/1.1\r\n"
+        )
+        length = b"Content-Length: %d\r\n\r\n" % len(body) if content else b"\r\n"
+        return b"".join((target.encode(), head, length, body))
+
+    def _head(self, accept: str, content: str) -> bytes:
+        # Compressed answers cost the server more time than they save on the way.
+        headers = {"Host": _place(self._server.url), "Accept": accept, "Accept-Encoding": "identity"}
+        headers |= {"Content-Type": content} if content else {}
+        return _lines(headers | dict(self._server.headers))
+
+    async def _connected(self) -> Connection:
+        async with asyncio.timeout(self._patience):
+            server, proxy = self._server, self._server.proxy
+            tls = self._tls if server.url.scheme == "https" else None
+            name = server.tls_name or server.url.hostname or ""
+            if proxy is None:
+                return await _opened(server.url, tls, name)
+            trust = ssl.create_default_context() if proxy.scheme == "https" else None
+            outer = await _opened(proxy, trust, proxy.hostname or "")
+            try:
+                status = await outer.stream(_tunnel(proxy, server.url), self._patience)
+                if status != 200:
+                    raise ConnectionError(f"the proxy {_place(proxy)} answered {status}")
+                return await outer.through(tls, name)
+            except BaseException:
+                outer.abort()
+                raise
+
+
+async def _opened(url: SplitResult, tls: ssl.SSLContext | None, name: str) -> Connection:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(url.hostname, _port(url), type=SOCK_STREAM)
+    socket = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS, interleave=1, loop=loop)
+    secure: dict[str, Any] = {"ssl": tls, "server_hostname": name} if tls else {}
+    try:
+        _, connection = await loop.create_connection(Connection, sock=socket, **secure)
+    except BaseException:
+        socket.close()
+        raise
+    return connection
+
+
+def _tunnel(proxy: SplitResult, to: SplitResult) -> bytes:
+    target = f"[{to.hostname}]:{_port(to)}" if ":" in (to.hostname or "") else f"{to.hostname}:{_port(to)}"
+    headers = {"Host": target}
+    if proxy.username is not None:
+        secret = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(secret.encode()).decode()}"
+    return f"CONNECT {target} HTTP/1.1\r\n".encode() + _lines(headers) + b"\r\n"
+
+
+def _lines(headers: Mapping[str, str]) -> bytes:
+    for name, value in headers.items():
+        if not value.isprintable():
+            raise ConnectionError(f"what is to be sent as {name} has characters that no header may have")
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
+
+
+def _place(url: SplitResult) -> str:
+    """Without the name and the secret that may stand there."""
+    return url.netloc.rpartition("@")[2]
+
+
+def _port(url: SplitResult) -> int:
+    return url.port or (443 if url.scheme == "https" else 80)
