@@ -41,6 +41,14 @@ class Kubelet:
         state = {"waiting": {"reason": reason, "message": message}}
         await self._patch(name, "Running", lambda container: _status(container, state))
 
+    async def crash(self, name: str, code: int, *, restarts: int, reason: str = "Error") -> None:
+        """Its containers ended with that code, again, and the kubelet waits before it starts them once more."""
+        state = {
+            "waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s restarting failed container"}
+        }
+        before = {"lastState": _terminated(code, reason)}
+        await self._patch(name, "Running", lambda container: _status(container, state, restarts) | before)
+
     async def evict(self, name: str) -> None:
         """The node had no room left: the pod has failed, its containers tell nothing."""
         status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
@@ -64,8 +72,8 @@ def _status(container: str, state: Raw, restarts: int = 0) -> Raw:
     }
 
 
-def _terminated(code: int) -> Raw:
-    return {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed"}}
+def _terminated(code: int, reason: str = "Error") -> Raw:
+    return {"terminated": {"exitCode": code, "reason": reason if code else "Completed"}}
 
 
 async def play(seconds: float) -> None:

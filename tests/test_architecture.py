@@ -26,7 +26,9 @@ MAY_USE = {
     "render": {"api", "engine", "framework", "model"},
     "registry": {"errors", "framework", "model"},
     "files": {"crd", "errors", "framework", "model", "parse", "podschema", "rules"},
-    "kube": {"api", "engine", "errors", "framework", "model"},
+    "explain": {"api", "engine", "framework", "model", "parse", "template"},
+    "kube": {"api", "engine", "errors", "explain", "framework", "model"},
+    "rundir": {"errors", "explain", "framework", "kube", "model"},
     "rights": {"framework", "model"},
     "check": {
         "api",
@@ -53,6 +55,7 @@ MAY_USE = {
         "doctor",
         "engine",
         "errors",
+        "explain",
         "files",
         "framework",
         "kube",
@@ -62,9 +65,10 @@ MAY_USE = {
         "parse",
         "registry",
         "render",
+        "rundir",
     },
 }
-CORE = ("api", "model", "framework", "template", "rules", "parse", "engine", "render")
+CORE = ("api", "model", "framework", "template", "rules", "parse", "engine", "explain", "render")
 FOR_FRAMEWORKS = {"api", "framework", "model"}
 FORBIDDEN_IN_CORE = {
     "aiohttp", "asyncio", "kopf", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",

@@ -2,7 +2,8 @@
 
 TrainopError
 ├── Usage                 the command line, a file or a set-up is wrong; a person has to change it
-│   └── BrokenFramework   an installed framework module cannot be used
+│   ├── BrokenFramework   an installed framework module cannot be used
+│   └── NotThere          no job is called what somebody wrote
 └── Temporary             try again later; nothing is lost
     ├── Stuck             the cluster refuses an object the job needs; the job says so in `Blocked`
     ├── Deposed           another operator may be leading: this one must not write
@@ -26,6 +27,10 @@ class Usage(TrainopError):
 
 
 class BrokenFramework(Usage):
+    pass
+
+
+class NotThere(Usage):
     pass
 
 

@@ -18,6 +18,7 @@ from tests.cluster.controlplane import Cluster, ControlPlane, Refused
 from tests.cluster.progress import Progress
 
 CRDS = Path(__file__).parents[2] / "crds"
+POD_GROUPS = Path(__file__).parents[1] / "data" / "podgroups.yaml"
 _END_LIMIT = 5  # seconds for an answer under way when the run ends; what is still starting dies on its leash
 Answer = Cluster | Exception
 

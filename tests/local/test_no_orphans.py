@@ -132,6 +132,6 @@ def test_a_job_that_ends_leaves_nobody(desk: Desk) -> None:
 def test_a_time_that_is_over_ends_the_run_with_a_sentence(desk: Desk) -> None:
     run = desk.run(JOB, "--timeout", "1s")
     assert run.returncode == 1
-    told = "the job was not done after 1s (--timeout): all members have been stopped"
+    told = "the job was not done after 1 s (--timeout): all members have been stopped"
     assert run.stdout.splitlines()[-1] == told
     assert list((desk.run_dir / "pids").iterdir()) == []

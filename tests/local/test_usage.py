@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,11 @@ def of_container(**fields: Any) -> Raw:
     return tfjob(Chief={"template": {"spec": {"containers": [container("print('hello')", **fields)]}}})
 
 
+def of_pod(volume: Raw, mount: Raw) -> Raw:
+    own = container("print('hello')", volumeMounts=[mount])
+    return tfjob(Chief={"template": {"spec": {"containers": [own], "volumes": [volume]}}})
+
+
 FIRST = "spec.tfReplicaSpecs.Chief.template.spec.containers[0]"
 NO_COMMAND = tfjob(Chief={"template": {"spec": {"containers": [{"name": "tensorflow", "image": "i"}]}}})
 CASES: dict[str, tuple[Raw, list[str], str]] = {
@@ -46,33 +52,23 @@ CASES: dict[str, tuple[Raw, list[str], str]] = {
         f"job.yaml cannot be run here: {FIRST} works in /far/away, "
         "which is not here: pass --mount /far/away=FOLDER",
     ),
-    "words and values that are no text": (
-        of_container(args=["--steps", 100], env=[{"name": "A", "value": 1}]),
+    "an init container whose name is a path": (
+        tfjob(Chief=role("print('hello')", pod={"initContainers": [container("", name="../x")]})),
         [],
-        f"job.yaml cannot be run here: {FIRST}.args[1] must be text, not 100; put it in quotes; "
-        f"{FIRST}.env[0].value must be text, not 1; put it in quotes",
+        "job.yaml cannot be run here: spec.tfReplicaSpecs.Chief.template.spec.initContainers[0].name "
+        "must consist of lower-case letters, digits and -",
     ),
-    "a command that is no list": (
-        of_container(command="python train.py"),
+    "a volume beside the folder of the run": (
+        of_pod({"name": "v", "emptyDir": {}}, {"name": "v", "mountPath": "/x", "subPath": "../../y"}),
         [],
-        f"job.yaml cannot be run here: {FIRST}.command must be a list of words, such as [python, train.py], "
-        "not 'python train.py'",
+        f"job.yaml cannot be run here: {FIRST}: the subPath of the volume at /x must be a path below it, "
+        "without `..`",
     ),
-    "an init container without a name": (
-        tfjob(Chief=role("print('hello')", pod={"initContainers": [{"image": "i", "command": ["true"]}]})),
+    "a volume whose name is a path": (
+        of_pod({"name": "../v", "emptyDir": {}}, {"name": "../v", "mountPath": "/x"}),
         [],
-        "job.yaml cannot be run here: "
-        "spec.tfReplicaSpecs.Chief.template.spec.initContainers[0].name is required",
-    ),
-    "a mistake in the spec": (
-        of(lambda job: spec(job).update(tfReplicaSpec={})),
-        [],
-        "job.yaml cannot be run: spec.tfReplicaSpec: unknown field",
-    ),
-    "a kind nobody knows": (
-        of(lambda job: job.update(kind="TFJop")),
-        [],
-        "job.yaml: nobody runs kubeflow.org/v1 TFJop; installed are kubeflow.org/v1 MXJob, kubeflow.org/v1 TFJob",
+        f"job.yaml cannot be run here: {FIRST}: the name of the volume at /x must consist of lower-case letters, "
+        "digits and -",
     ),
     "suspended": (
         of(lambda job: spec(job).update(runPolicy={"suspend": True})),
@@ -107,11 +103,6 @@ CASES: dict[str, tuple[Raw, list[str], str]] = {
         ["--scale", "Chief=many"],
         "--scale Chief=many: write ROLE=N, such as Worker=2",
     ),
-    "a time that is none": (
-        GOOD,
-        ["--timeout", "soon"],
-        "--timeout soon: write a time such as 90s, 10m or 1h",
-    ),
 }
 
 
@@ -132,25 +123,63 @@ def test_what_cannot_be_run_is_told_in_one_line(
     assert not desk.run_dir.exists()
 
 
+MISTAKES: dict[str, tuple[Raw, str]] = {
+    "a field nobody knows": (
+        of(lambda job: spec(job).update(tfReplicaSpec={})),
+        "spec.tfReplicaSpec: unknown field",
+    ),
+    "a kind nobody knows": (of(lambda job: job.update(kind="TFJobs")), "kind: "),
+    "words that are no text": (of_container(args=["--steps", 100]), f"{FIRST}.args[1]: must be text"),
+    "a command that is no list": (
+        of_container(command="python train.py"),
+        f"{FIRST}.command: must be a list",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_told_with_their_place_as_by_validate(
+    desk: Desk, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, words = MISTAKES[case]
+    desk.write(job)
+    code, stdout, stderr = told(desk, monkeypatch)
+    assert (code, stdout) == (2, "")
+    assert re.match(rf"job\.yaml:\d+:\d+: {re.escape(words)}", stderr)
+    assert not desk.run_dir.exists()
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "words"),
     [
-        ("", "job.yaml has 0 documents: a run takes one job"),
-        ("a: 1\n---\nb: 2\n", "job.yaml has 2 documents: a run takes one job"),
-        ("- a\n", "job.yaml does not describe a job: it has no apiVersion and no kind"),
-        ("a: [\n", "job.yaml is not YAML: "),
-        (None, "job.yaml cannot be read: No such file or directory"),
+        ("", "trainop: job.yaml: there is no job in it"),
+        ("- a\n", "job.yaml:1:1: "),
+        ("a: [\n", "job.yaml:2:1: "),
+        (None, "trainop: job.yaml"),
     ],
 )
-def test_a_file_that_is_no_job_is_told_in_one_line(
-    desk: Desk, text: str | None, message: str, monkeypatch: pytest.MonkeyPatch
+def test_a_file_that_is_no_job_is_told(
+    desk: Desk, text: str | None, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if text is not None:
         (desk.folder / "job.yaml").write_text(text)
     code, _, stderr = told(desk, monkeypatch)
     assert code == 2
-    assert stderr.startswith(f"trainop: {message}")
-    assert stderr.count("\n") == 1
+    assert stderr.startswith(words)
+
+
+def test_a_time_that_is_none_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write(GOOD)
+    code, _, stderr = told(desk, monkeypatch, "--timeout", "soon")
+    assert code == 2
+    assert "'soon' is no duration; write 15s, 10m or 1h30m" in stderr
+
+
+def test_a_run_takes_one_job(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write(GOOD)
+    file = desk.folder / "job.yaml"
+    file.write_text(f"{file.read_text()}\n---\n{file.read_text()}")
+    assert told(desk, monkeypatch) == (2, "", "trainop: job.yaml has 2 jobs: a run takes one\n")
 
 
 def test_a_folder_that_holds_something_is_not_used(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ has them, and a real one with a real operator."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,6 +17,7 @@ import pytest
 from tests.chart import account
 from tests.chart.helm import Helm
 from tests.cluster.controlplane import Cluster
+from tests.cluster.shared import POD_GROUPS
 from tests.scenarios.casting import PARTS, known_frameworks
 from tests.scenarios.operators import Served, in_memory, serving
 from tests.scenarios.processes import as_processes, left_out
@@ -96,6 +98,14 @@ async def apart(
                 Client(credentials.load(str(who.kubeconfig))) as granted,
             ):
                 yield Stage(client, namespace, cast, "job", granted)
+
+
+@pytest.fixture(scope="session")
+def pod_group_kinds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The cluster knows the PodGroups of both gang schedulers."""
+    with (tmp_path_factory.getbasetemp().parent / "podgroups.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        control_plane.install_crds(POD_GROUPS)
 
 
 @pytest.fixture

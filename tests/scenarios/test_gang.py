@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -14,8 +13,8 @@ import pytest
 
 from tests.chart.helm import Helm
 from tests.cluster import binaries, progress
-from tests.cluster.controlplane import Cluster, ControlPlane
-from tests.cluster.shared import CRDS
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.shared import CRDS, POD_GROUPS
 from tests.scenarios.casting import PARTS
 from tests.scenarios.operators import in_memory, serving
 from tests.scenarios.stage import Cast, Stage
@@ -27,7 +26,6 @@ from trainop.kube.cluster import pod_groups
 from trainop.kube.port import Raw, Resource
 from trainop.model import Settings
 
-POD_GROUPS = Path(__file__).parents[1] / "data" / "podgroups.yaml"
 VOLCANO = "volcano"
 PLUGINS = "scheduler-plugins-scheduler"
 
@@ -42,13 +40,6 @@ def settings(request: pytest.FixtureRequest, stage_name: str) -> Settings:
     if stage_name == "cluster":
         request.getfixturevalue("pod_group_kinds")
     return Settings(gang_scheduler=request.param)
-
-
-@pytest.fixture(scope="session")
-def pod_group_kinds(control_plane: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with (tmp_path_factory.getbasetemp().parent / "podgroups.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        control_plane.install_crds(POD_GROUPS)
 
 
 class Gang:

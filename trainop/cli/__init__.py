@@ -16,12 +16,19 @@ COMMANDS = {
     "check-framework": "Check a framework module against the contract.",
     "completion": "Print what makes a shell complete commands.",
     "crds": "Print the CustomResourceDefinitions, or write them to files.",
+    "delete": "Delete a job and what was made for it.",
     "doctor": "Say what is wrong with an installation, and what to do.",
+    "explain": "Say why a job is not running, or why it has failed.",
+    "logs": "Print the logs of a job's members, interleaved.",
     "operator": "Run the operator, in a cluster or outside of one.",
     "render": "Print the pods and services the operator would make.",
+    "resume": "Let a suspended job start anew.",
     "run": "Run a job as processes on this machine.",
+    "status": "Show how a job and its members are doing.",
+    "suspend": "Take a job's pods away until it is resumed.",
     "validate": "Tell every mistake in files with jobs.",
     "version": "Print the version.",
+    "wait": "Wait until a job has succeeded, or for something else.",
 }
 """To add one: its name and what it does, here; and the click command `command` in trainop/cli/NAME.py."""
 
@@ -80,5 +87,7 @@ def main() -> None:
       trainop validate job.yaml
       trainop run job.yaml
       trainop crds | kubectl apply -f -
+      trainop status mnist
+      trainop explain mnist
       trainop COMMAND --help
     """

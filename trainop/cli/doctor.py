@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import click
 
-from trainop.cli import lines
+from trainop.cli import lines, options
+from trainop.cli.options import Where
 from trainop.doctor import Finding, examine
 from trainop.kube.client import Client
-from trainop.kube.credentials import load
 from trainop.registry import frameworks
 
 
 @click.command("doctor")
-@click.option("--kubeconfig", envvar="KUBECONFIG", help="How to reach the cluster.  [env: KUBECONFIG]")
-@click.option("--context", help="The context of the kubeconfig; default: its current one.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(kubeconfig: str | None, context: str | None, output: str) -> None:
+@options.cluster
+@options.output()
+def command(where: Where, output: str) -> None:
     """Say what is wrong with the installation in a cluster, and what to do about it.
 
     Looks at the CRDs and their version, the operator's Deployment, each of its rights, its leader, and other
@@ -30,7 +28,7 @@ def command(kubeconfig: str | None, context: str | None, output: str) -> None:
       trainop doctor
       trainop doctor --context production -o json
     """
-    login, installed = load(kubeconfig, context), frameworks()
+    login, installed = where.credentials(), frameworks()
 
     async def look() -> list[Finding]:
         found = []
@@ -41,7 +39,7 @@ def command(kubeconfig: str | None, context: str | None, output: str) -> None:
                 found.append(finding)
         return found
 
-    found = asyncio.run(look())
+    found = options.run(look())
     if output == "json":
         click.echo(json.dumps([finding._asdict() for finding in found], indent=2))
     if output == "text":

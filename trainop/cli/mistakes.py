@@ -5,31 +5,53 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import click
 
+from trainop.errors import Usage
+
 if TYPE_CHECKING:  # what it takes to find mistakes takes long to import, and --help needs none of it
-    from trainop.files.checker import Mistake, Report
+    from trainop.files.checker import Checked, Checker, Mistake, Report
 
 
 def check(paths: Iterable[str]) -> Report:
     """Everything in these files, held against the installed frameworks."""
-    from trainop.files.checker import Checker
     from trainop.files.documents import read
+
+    return _checker().check(read(paths))
+
+
+@cache
+def _checker() -> Checker:
+    """Its schemas take a while to make."""
+    from trainop.files.checker import Checker
     from trainop.registry import frameworks
 
-    return Checker(frameworks()).check(read(paths))
+    return Checker(frameworks())
 
 
 def show(mistakes: Iterable[Mistake], *, err: bool = False) -> None:
     for mistake in mistakes:
-        place = printable(f"{mistake.file}:{mistake.line}:{mistake.column}:")
-        about = printable(f" {mistake.path}:" if mistake.path else "")
-        message = printable(mistake.message)
+        place = escaped(f"{mistake.file}:{mistake.line}:{mistake.column}:")
+        about = escaped(f" {mistake.path}:" if mistake.path else "")
+        message = escaped(mistake.message)
         click.echo(f"{click.style(place, bold=True)}{about} {click.style(message, fg='red')}", err=err)
         if mistake.hint:
-            click.echo(printable(f"    {mistake.hint}"), err=err)
+            click.echo(escaped(f"    {mistake.hint}"), err=err)
+
+
+def good(path: str) -> list[Checked]:
+    """The jobs of a file, at least one; where there is a mistake, it is told and the program ends."""
+    report = check([path])
+    if report.mistakes:
+        show(report.mistakes, err=True)
+        click.echo(summary(report), err=True)
+        raise SystemExit(2)
+    if not report.good:
+        raise Usage(f"{path}: there is no job in it; {summary(report)}")
+    return report.good
 
 
 def as_json(mistakes: Iterable[Mistake]) -> str:
@@ -46,10 +68,10 @@ def summary(report: Report) -> str:
     if report.skipped:
         kinds = ", ".join(Counter(kind or "no kind" for kind in sorted(report.skipped)))
         text += f"; {_count(len(report.skipped), 'other document')} skipped ({kinds})"
-    return printable(text)
+    return escaped(text)
 
 
-def printable(text: str) -> str:
+def escaped(text: str) -> str:
     """What a file says is not for the terminal to obey: control characters are shown as escapes."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 

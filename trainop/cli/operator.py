@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from typing import Any
 
 import click
 
+from trainop.cli.options import Seconds
 from trainop.model import Settings
 from trainop.operator import logs, probes
 from trainop.operator.app import Election, Options, serve
 from trainop.operator.controller import only
 from trainop.operator.lease import Terms
 from trainop.registry import frameworks
-
-
-class Seconds(click.ParamType[float]):
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """`15`, `15s`, `1m30s`: with or without the units of the old operator's flags."""
-        found = re.fullmatch(r"(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", str(value))
-        seconds = 60.0 * int(found[1] or 0) + float(found[2] or 0) if found and str(value) else 0.0
-        if seconds <= 0:
-            self.fail(f"{value!r} is no duration; write 15 or 15s", param, ctx)
-        return seconds
 
 
 class Address(click.ParamType[str]):

@@ -50,15 +50,9 @@ def command(path: str, output: str, namespace: str, gang_scheduler: str, cluster
     """
     from trainop.model import Settings
 
-    report = mistakes.check([path])
-    if report.mistakes:
-        mistakes.show(report.mistakes, err=True)
-        click.echo(mistakes.summary(report), err=True)
-        raise SystemExit(2)
-    if not report.good:
-        raise Usage(f"{path}: there is no job in it; {mistakes.summary(report)}")
+    jobs = mistakes.good(path)
     settings = Settings(cluster_domain=cluster_domain, gang_scheduler=gang_scheduler)
-    manifests = [item for checked in report.good for item in _rendered(checked, namespace, settings)]
+    manifests = [item for checked in jobs for item in _rendered(checked, namespace, settings)]
     click.echo(_text(manifests, output), nl=False)
 
 
@@ -72,7 +66,7 @@ def _rendered(checked: Checked, namespace: str, settings: Settings) -> tuple[dic
         job = replace(job, key=job.key._replace(namespace=namespace))
     rendering = render(checked.framework, job, settings, datetime.now(UTC))
     for event in rendering.warnings:
-        click.echo(mistakes.printable(f"warning: {job.key}: {event.message} ({event.reason})"), err=True)
+        click.echo(mistakes.escaped(f"warning: {job.key}: {event.message} ({event.reason})"), err=True)
     if rendering.failed:
         raise Usage(f"{job.key} would fail at once: nothing is made of it")
     if not rendering.manifests:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from trainop.cli import run_options
+from trainop.cli import options, run_options
 from trainop.cli.run_screen import Screen
 from trainop.errors import TrainopError
 from trainop.local import checks, folder
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 @click.command("run")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=click.Path())
 @click.option(
     "--mount",
     "mounts",
@@ -40,7 +40,9 @@ log = logging.getLogger(__name__)
 @click.option(
     "--scale", metavar="ROLE=N", multiple=True, help="So many members of this role; may be repeated."
 )
-@click.option("--timeout", metavar="TIME", help="End the run after this time, such as 90s, 10m or 1h.")
+@click.option(
+    "--timeout", type=options.Seconds(), help="End the run after this time, such as 90s, 10m or 1h."
+)
 @click.option(
     "--keep",
     is_flag=True,
@@ -61,12 +63,12 @@ log = logging.getLogger(__name__)
     help="json: the job with its status, at the end.",
 )
 def command(
-    file: Path,
+    file: str,
     mounts: tuple[str, ...],
     pythons: tuple[str, ...],
     env: tuple[str, ...],
     scale: tuple[str, ...],
-    timeout: str | None,
+    timeout: float | None,
     keep: bool,
     run_dir: Path | None,
     tail: bool,
@@ -84,21 +86,21 @@ def command(
       trainop run job.yaml --tail --timeout 10m
       trainop run job.yaml -o json | jq .status.conditions
     """
-    options, limit = run_options.options(mounts, pythons, env), run_options.seconds(timeout)
-    framework, raw, job = run_options.job(file, scale, options)
+    chosen = run_options.options(mounts, pythons, env)
+    framework, raw, job = run_options.job(file, scale, chosen)
     place = folder.made(run_dir, job.name)
     screen = Screen(framework, place, to_stderr=output == "json", tail=tail)
-    names, remarks = list(run_options.names(framework, job)), checks.remarks(framework, job, options)
+    names, remarks = list(run_options.names(framework, job)), checks.remarks(framework, job, chosen)
     screen.begin(f"{framework.kind} {job.name}", names, remarks)
-    run = Run(framework, screen.book, place, options)
+    run = Run(framework, screen.book, place, chosen)
     logs.to_file(place.own_log)
     try:
         with screen.shown():
-            why = asyncio.run(run.play(raw, limit=limit, keep=keep, screen=screen))
+            why = asyncio.run(run.play(raw, limit=timeout, keep=keep, screen=screen))
     except (ExceptionGroup, OSError) as error:
         log.exception("the run was ended by an error")
         raise TrainopError(f"the run was ended by an error: {_first(error)}; see {place.own_log}") from error
-    screen.end(why, timeout or "")
+    screen.end(why, timeout or 0)
     if output == "json":
         click.echo(json.dumps(screen.book.job, indent=2))
     sys.exit(_code(why, succeeded=screen.succeeded))

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from trainop.cli import mistakes
 from trainop.errors import Usage
 from trainop.framework import Framework
 from trainop.kube.port import Raw
 from trainop.local import checks
 from trainop.local.mounts import Mounts
 from trainop.local.options import EVERY_IMAGE, Options
-from trainop.model import GVK, Job
+from trainop.model import Job
 from trainop.parse import parse
-from trainop.registry import frameworks
-
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-def job(file: Path, scale: Iterable[str], options: Options) -> tuple[Framework[Any], Raw, Job[Any]]:
+def job(file: str, scale: Iterable[str], options: Options) -> tuple[Framework[Any], Raw, Job[Any]]:
     """As it was written but for its size, and as it was understood. Raises Usage when it cannot be run here."""
-    raw = _one_document(file)
-    framework = _framework(file, raw)
+    jobs = mistakes.good(file)
+    if len(jobs) > 1:
+        raise Usage(f"{file} has {len(jobs)} jobs: a run takes one")
+    framework, raw = jobs[0].framework, jobs[0].raw
     _resize(framework, raw, scale)
     found = parse(framework, raw, strict=True)
     name = f"{framework.kind} {found.name}"
@@ -39,8 +35,8 @@ def job(file: Path, scale: Iterable[str], options: Options) -> tuple[Framework[A
         )
     if found.policy.suspend:
         raise Usage(f"{name} is suspended, so nothing would run: set spec.runPolicy.suspend to false")
-    if mistakes := checks.mistakes(framework, found, options):
-        raise Usage(f"{file} cannot be run here: {'; '.join(mistakes)}")
+    if missing := checks.mistakes(framework, found, options):
+        raise Usage(f"{file} cannot be run here: {'; '.join(missing)}")
     return framework, raw, found
 
 
@@ -52,50 +48,15 @@ def options(mounts: Iterable[str], pythons: Iterable[str], env: Iterable[str]) -
     )
 
 
-def seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if not found or not float(found[1]):
-        raise Usage(f"--timeout {text}: write a time such as 90s, 10m or 1h")
-    return float(found[1]) * SECONDS[found[2]]
-
-
-def _one_document(file: Path) -> Raw:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text()
-        found = [document for document in yaml.safe_load_all(text) if document is not None]
-    except OSError as error:
-        raise Usage(f"{file} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise Usage(f"{file} is not YAML: {error}") from error
-    if len(found) != 1:
-        raise Usage(f"{file} has {len(found)} documents: a run takes one job")
-    if not isinstance(found[0], dict):
-        raise Usage(f"{file} does not describe a job: it has no apiVersion and no kind")
-    return found[0]
-
-
-def _framework(file: Path, raw: Raw) -> Framework[Any]:
-    group, _, version = str(raw.get("apiVersion", "")).rpartition("/")
-    known, wanted = frameworks(), GVK(group, version, str(raw.get("kind", "")))
-    if wanted not in known:
-        kinds = ", ".join(f"{gvk.api_version} {gvk.kind}" for gvk in known)
-        raise Usage(f"{file}: nobody runs {wanted.api_version} {wanted.kind}; installed are {kinds}")
-    return known[wanted]
-
-
 def _resize(framework: Framework[Any], raw: Raw, scale: Iterable[str]) -> None:
-    spec = raw.get("spec")
-    written = spec.get(framework.replicas_field) if isinstance(spec, dict) else None
-    replicas: Raw = written if isinstance(written, dict) else {}
+    replicas: Raw = raw["spec"][framework.replicas_field]
     spellings = {str(role).lower(): role for role in replicas}
     for text in scale:
         role, number = _pair("--scale", text, "ROLE=N, such as Worker=2")
         if not number.isdecimal():
             raise Usage(f"--scale {text}: write ROLE=N, such as Worker=2")
         spelling = spellings.get(role.lower())
-        if spelling is None or not isinstance(replicas[spelling], dict):
+        if spelling is None:
             raise Usage(f"--scale {text}: the job has no such role; it has {', '.join(spellings.values())}")
         # A copy: with YAML anchors two roles may be one object.
         replicas[spelling] = {**replicas[spelling], "replicas": int(number)}

@@ -73,12 +73,14 @@ class Screen:
         else:
             self._echo(STOPPING)
 
-    def end(self, why: Why, limit: str) -> None:
+    def end(self, why: Why, limit: float) -> None:
         match why:
             case Why.INTERRUPTED:
                 self._echo("\ninterrupted: all members have been stopped")
             case Why.LATE:
-                self._echo(f"\nthe job was not done after {limit} (--timeout): all members have been stopped")
+                self._echo(
+                    f"\nthe job was not done after {limit:g} s (--timeout): all members have been stopped"
+                )
             case Why.ENDED if not self.succeeded:
                 self._show_failures()
                 self._echo("\n" + click.style(self.book.state.get("message", ""), fg="red"))

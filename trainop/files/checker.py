@@ -37,6 +37,8 @@ class Checked(NamedTuple):
     """A job without mistakes."""
 
     framework: Framework[Any]
+    raw: dict[str, Any]
+    """As it is written."""
     job: Job[Any]
     namespace: str
     """As it is written; empty where it is not."""
@@ -75,7 +77,9 @@ class Checker:
             report.mistakes += mistakes
             report.wrong += bool(mistakes)
             if kind.framework and job and not mistakes:
-                report.good.append(Checked(kind.framework, job, _metadata(document, "namespace")))
+                report.good.append(
+                    Checked(kind.framework, document.value, job, _metadata(document, "namespace"))
+                )
         return report
 
     def _job(self, framework: Framework[Any], value: Any) -> tuple[Job[Any], list[Finding]]:

@@ -155,9 +155,25 @@ class Client:
                     for line in filter(None, lines):
                         yield _change(codec, line, request.path)
             finally:
-                # Unless the server has ended it: nobody answers a goodbye in the middle of a stream.
-                if answer.connection and answer.connection.transport:
-                    answer.connection.transport.abort()
+                _hang_up(answer)
+
+    async def lines(
+        self, what: Resource, namespace: str, name: str, subresource: str, query: Mapping[str, str]
+    ) -> AsyncGenerator[str, None]:
+        """A subresource that is text, such as a pod's log, line by line. Ends when the server closes the stream, and
+        when nothing was heard for a while: whoever follows has to ask again."""
+        path, begun = what.path(namespace, name, subresource), b""
+        request = _Request("get", "GET", f"{what.plural}/{subresource}", path)
+        async with self._open(request, self._stream, accept="*/*", query=query) as answer:
+            try:
+                while chunk := await _heard(answer):
+                    *lines, begun = (begun + chunk).split(b"\n")
+                    for line in lines:
+                        yield line.decode(errors="replace")
+                if begun:
+                    yield begun.decode(errors="replace")
+            finally:
+                _hang_up(answer)
 
     async def served(self, group: str, version: str) -> frozenset[str]:
         """The plurals of the kinds that are installed."""
@@ -305,6 +321,12 @@ def _decoded(decoder: msgspec.json.Decoder[T], data: bytes, path: str) -> T:
         return decoder.decode(data)
     except answers.UNDECODABLE as error:
         raise Unreachable(f"the API server gave an answer that cannot be read ({path}): {error}") from None
+
+
+def _hang_up(stream: ClientResponse) -> None:
+    """Unless the server has ended it: nobody answers a goodbye in the middle of a stream."""
+    if stream.connection and stream.connection.transport:
+        stream.connection.transport.abort()
 
 
 async def _heard(stream: ClientResponse) -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trainop.framework import Framework
@@ -18,6 +19,8 @@ from trainop.template import containers, mappings
 Container = Mapping[str, Any]
 Found = list[tuple[str, Mapping[str, Any], Container]]
 """Where it stands, the spec of its pod, and the container itself."""
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_NAME_MESSAGE = "must consist of lower-case letters, digits and -"
 _NOBODY: Raw = {"metadata": {"name": "", "namespace": "", "uid": ""}, "spec": {}}
 
 
@@ -25,26 +28,26 @@ def mistakes(framework: Framework[Any], job: Job[Any], options: Options) -> list
     """What a person has to change first, a sentence each."""
     found = [
         f"{where}{mistake}"
-        for where, _, container in _containers(framework, job)
-        for mistake in (*_misshapen(container), *_missing(container, options))
+        for where, spec, container in _containers(framework, job)
+        for mistake in (*_misnamed(container), *_misplaced(spec, container), *_missing(container, options))
     ]
     return list(dict.fromkeys(found))
 
 
-def _misshapen(container: Container) -> Iterator[str]:
-    """What an API server would not take."""
-    if not isinstance(container.get("name"), str):
-        yield ".name is required"
-    for field in ("command", "args"):
-        written = container.get(field)
-        if written is not None and not isinstance(written, list):
-            yield f".{field} must be a list of words, such as [python, train.py], not {written!r}"
-        for number, word in enumerate(written if isinstance(written, list) else ()):
-            if not isinstance(word, str):
-                yield f".{field}[{number}] must be text, not {word!r}; put it in quotes"
-    for number, entry in enumerate(mappings(container.get("env"))):
-        if not isinstance(entry.get("value", ""), str):
-            yield f".env[{number}].value must be text, not {entry['value']!r}; put it in quotes"
+def _misnamed(container: Container) -> Iterator[str]:
+    """Its log is called so, too."""
+    if not _NAME.fullmatch(str(container.get("name", ""))):
+        yield f".name {_NAME_MESSAGE}"
+
+
+def _misplaced(spec: Mapping[str, Any], container: Container) -> Iterator[str]:
+    """Folders are made for volumes: below the run's own, and nowhere else."""
+    for path, volume, mount in mounted(spec, container):
+        below = PurePosixPath(str(mount.get("subPath") or ""))
+        if not _NAME.fullmatch(str(volume.get("name"))):
+            yield f": the name of the volume at {path} {_NAME_MESSAGE}"
+        if below.is_absolute() or ".." in below.parts:
+            yield f": the subPath of the volume at {path} must be a path below it, without `..`"
 
 
 def _missing(container: Container, options: Options) -> Iterator[str]:
@@ -80,8 +83,9 @@ def _images(everyone: Found, options: Options) -> Iterator[str]:
 def _resources(everyone: Found) -> Iterator[str]:
     names: dict[str, None] = {}
     for _, _, container in everyone:
-        for kind in mappings([container.get("resources")]):
-            names.update(dict.fromkeys([*(kind.get("limits") or ()), *(kind.get("requests") or ())]))
+        for resources in mappings([container.get("resources")]):
+            for named in mappings([resources.get("limits"), resources.get("requests")]):
+                names.update(dict.fromkeys(map(str, named)))
     if names:
         yield f"resources are not enforced: {', '.join(names)}"
 
@@ -111,12 +115,20 @@ def _values(everyone: Found, options: Options) -> Iterator[str]:
 def _containers(
     framework: Framework[Any], job: Job[Any]
 ) -> Iterator[tuple[str, Mapping[str, Any], Container]]:
-    for role, replica in job.replicas.items():
-        spec = replica.template["spec"]
-        where = f"spec.{framework.replicas_field}.{role}.template.spec"
+    for where, spec in _pods(framework, job):
         for field in ("initContainers", "containers"):
             for index, container in enumerate(mappings(spec.get(field))):
                 yield f"{where}.{field}[{index}]", spec, container
     for companion in framework.companions:
         if beside := companion.pod(job):
             yield from ((companion.name, beside["spec"], container) for container in containers(beside))
+
+
+def _pods(framework: Framework[Any], job: Job[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Of the members."""
+    for role, replica in job.replicas.items():
+        yield f"spec.{framework.replicas_field}.{role}.template.spec", replica.template["spec"]
+
+
+def _length(written: Any) -> int | None:
+    return len(written) if isinstance(written, list) else None

@@ -32,7 +32,8 @@ class Pod:
         self._run, self._folder, self._recipes, self._report = run, folder, recipes, report
         spec = raw["spec"]
         self._policy = str(spec.get("restartPolicy", "Always"))
-        self._grace = float(spec.get("terminationGracePeriodSeconds", GRACE))
+        grace = spec.get("terminationGracePeriodSeconds")
+        self._grace = float(grace) if isinstance(grace, int | float) else GRACE
         self._first = [Container(c) for c in spec.get("initContainers") or ()]
         self._members = [Container(c) for c in spec["containers"]]
         self._since = podstatus.now()

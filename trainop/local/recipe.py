@@ -72,7 +72,7 @@ def _values(pod: Raw, container: Raw) -> Iterator[tuple[str, str]]:
     elsewhere = {name: from_pod(pod, source) for name, source in sourced(container)}
     for entry in mappings(container.get("env")):
         name = str(entry.get("name"))
-        value = elsewhere[name] if entry.get("valueFrom") else str(entry.get("value") or "")
+        value = elsewhere.get(name) if entry.get("valueFrom") else str(entry.get("value") or "")
         if value is not None:
             yield name, value
 
