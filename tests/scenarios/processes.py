@@ -42,6 +42,7 @@ NOT_HERE = {
     "test_gang": _NO_CLUSTER,
     "test_told": _BY_HAND,
     "test_children": _ADDRESSES,
+    "test_render": _ADDRESSES,
     "test_a_native_sidecar_never_decides": _BY_HAND,
     "test_success_of_the_deciding_role_comes_first_and_the_end_is_final": _BY_HAND,
     "test_a_name_taken_by_something_else_is_told_and_mended_by_removing_it": _TOO_FAST,
