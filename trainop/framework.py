@@ -102,7 +102,7 @@ class Framework(Generic[S]):
     companions: tuple[Companion[S], ...] = ()
     rules: tuple[Rule[S], ...] = ()
     wording: Wording = Wording()
-    one_machine: Env = field(default_factory=dict)
+    one_machine: Env = field(default_factory=dict, hash=False)
     """What members that all run on one machine are told beside that, as with `trainop run`."""
 
     @property

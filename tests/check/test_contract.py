@@ -17,6 +17,8 @@ from trainop.check.contract import Result
 from trainop.framework import Companion, Framework, Role, Rule, Wording, by_deciding_roles
 from trainop.model import Failed, Job, Tally, Undecided, Verdict
 
+pytestmark = pytest.mark.thorough
+
 KNOWN = known_frameworks()
 CONCERT = KNOWN["Concert"]
 EXAMPLES = Path(__file__).parents[2] / "examples"

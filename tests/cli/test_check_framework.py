@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 
 from trainop import cli
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 CHOIR = ROOT / "tests" / "thirdparty" / "choir.py"
 

@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from tests.cli.test_help import WITHOUT_A_CLUSTER
 from trainop import cli
 
+pytestmark = pytest.mark.thorough
+
 TEXT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 SECTIONS = dict(re.findall(r"^## `trainop (\S+)`\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 SHOWN = [

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 
 from trainop import cli
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 WITHOUT_A_CLUSTER = ("check-framework", "completion", "crds", "render", "validate", "version")
 

@@ -19,6 +19,8 @@ from trainop import cli, registry
 from trainop.files.checker import Checker
 from trainop.files.documents import documents
 
+pytestmark = pytest.mark.thorough
+
 COMMANDS = ["validate", "render"]
 NONSENSE: dict[str, bytes] = {
     "random bytes": random.Random(1).randbytes(10_000),  # noqa: S311 - the same in every run

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING
 
 import click
@@ -13,23 +12,16 @@ import click
 from trainop.errors import Usage
 
 if TYPE_CHECKING:  # what it takes to find mistakes takes long to import, and --help needs none of it
-    from trainop.files.checker import Checked, Checker, Mistake, Report
+    from trainop.files.checker import Checked, Mistake, Report
 
 
 def check(paths: Iterable[str]) -> Report:
     """Everything in these files, held against the installed frameworks."""
-    from trainop.files.documents import read
-
-    return _checker().check(read(paths))
-
-
-@cache
-def _checker() -> Checker:
-    """Its schemas take a while to make."""
     from trainop.files.checker import Checker
+    from trainop.files.documents import read
     from trainop.registry import frameworks
 
-    return Checker(frameworks())
+    return Checker(frameworks()).check(read(paths))
 
 
 def show(mistakes: Iterable[Mistake], *, err: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from trainop import rules
@@ -58,7 +59,6 @@ class Report:
 class Checker:
     def __init__(self, frameworks: Mapping[GVK, Framework[Any]]) -> None:
         self._frameworks = frameworks
-        self._schemas: dict[GVK, Schema] = {}
 
     def check(self, documents: Iterable[Document]) -> Report:
         report = Report()
@@ -86,9 +86,7 @@ class Checker:
         """What is wrong with the shape; then, of what is left, which rules it breaks."""
         roles = f"spec.{framework.replicas_field}"
         names = [role.name for role in framework.roles]
-        compared = Comparison(
-            value, self._schema(framework), {roles: (names, rules.roles_message(framework))}
-        )
+        compared = Comparison(value, _schema(framework), {roles: (names, rules.roles_message(framework))})
         job = parse(framework, compared.left, strict=True)
         found = [finding for finding in compared.findings if _counts(finding)]
         broken = (problem for problem in job.problems if not _follows(problem, compared.findings))
@@ -96,13 +94,13 @@ class Checker:
             Finding(p.path, compared.written(p.path), p.message, _advice(framework, p)) for p in broken
         ]
 
-    def _schema(self, framework: Framework[Any]) -> Schema:
-        """The CRD's, and what the API server itself minds around that."""
-        if framework.gvk not in self._schemas:
-            schema: Schema = crd(framework)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-            schema["properties"] |= {"apiVersion": _TEXT, "kind": _TEXT, "metadata": metadata_schema()}
-            self._schemas[framework.gvk] = schema
-        return self._schemas[framework.gvk]
+
+@cache
+def _schema(framework: Framework[Any]) -> Schema:
+    """The CRD's, and what the API server itself minds around that. It takes a while to make."""
+    schema: Schema = crd(framework)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"] |= {"apiVersion": _TEXT, "kind": _TEXT, "metadata": metadata_schema()}
+    return schema
 
 
 class _Identity:
