@@ -30,6 +30,10 @@ class GVK(NamedTuple):
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    def is_called(self, word: str) -> bool:
+        """KIND or KIND.GROUP, in any letter case."""
+        return word.lower() in (self.kind.lower(), f"{self.kind}.{self.group}".lower())
+
 
 class Settings(Struct, frozen=True, kw_only=True):
     """What the operator was told about the cluster when it was started."""
@@ -59,9 +63,24 @@ class Problem(NamedTuple):
 
     path: str
     message: str
+    whole: bool = False
+    """The message says by itself what it is about."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+        return self.message if self.whole else f"{self.path}: {self.message}"
+
+
+class Reading(Struct, frozen=True):
+    """An object that was brought into another shape."""
+
+    spec: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What was understood although it is written otherwise than it should be, a sentence each."""
+    unknown: tuple[str, ...] = ()
+    """Fields that nobody reads, by their path."""
+    places: Mapping[str, str] = {}
+    """Where it stands in the object what now stands there, by path."""
 
 
 class Job(Struct, Generic[S], frozen=True, kw_only=True):
@@ -79,6 +98,8 @@ class Job(Struct, Generic[S], frozen=True, kw_only=True):
     created: str = ""
     """As Kubernetes writes times."""
     problems: tuple[Problem, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What was understood although it is written otherwise than it should be."""
 
     @property
     def name(self) -> str:
@@ -255,6 +276,10 @@ class DeletePodGroup(Struct, frozen=True):
     uid: str
 
 
+class StampJob(Struct, frozen=True):
+    """The spec lacks what the operator writes into jobs of this kind."""
+
+
 class DeleteJob(Struct, frozen=True):
     """The job's time to live is over."""
 
@@ -267,6 +292,7 @@ Action: TypeAlias = (
     | CreatePodGroup
     | PatchPodGroup
     | DeletePodGroup
+    | StampJob
     | DeleteJob
 )
 

@@ -86,7 +86,7 @@ async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> 
         await stack.enter_async_context(controller.running())
         _freeze()
         where = "namespace " + ", ".join(options.namespaces) if options.namespaces else "all namespaces"
-        log.info("serving %s in %s", ", ".join(sorted(gvk.kind for gvk in served)), where)
+        log.info("serving %s in %s", ", ".join(sorted({gvk.kind for gvk in served})), where)
         await asyncio.Event().wait()
 
 
@@ -143,7 +143,8 @@ async def _served(api: Client, frameworks: Mapping[GVK, Framework[Any]]) -> dict
         if framework.plural in await api.served(gvk.group, gvk.version):
             served[gvk] = framework
         else:
-            log.warning("%s is not served here: its CRD is not installed", gvk.kind)
+            level = logging.DEBUG if framework.older else logging.WARNING
+            log.log(level, "%s of %s is not served here: its CRD is not installed", gvk.kind, gvk.group)
     if not served:
         raise Usage(
             "none of the job kinds is installed; install them first: trainop crds | kubectl apply -f -"

@@ -57,7 +57,7 @@ class Controller:
         self._leading = asyncio.Event()
         if lease:
             lease.tell = self._lead
-        ours = f"{labels.OPERATOR_NAME} in ({','.join(sorted(f.controller for f in frameworks.values()))})"
+        ours = f"{labels.OPERATOR_NAME} in ({','.join(sorted({f.controller for f in frameworks.values()}))})"
         failed = self.metrics.watch_failed
         self._job_watches = [
             JobWatch(
@@ -213,6 +213,5 @@ async def _at_most(seconds: float, wait: Awaitable[None], otherwise: str) -> Non
 
 
 def only(frameworks: Mapping[GVK, Framework[Any]], kinds: Collection[str]) -> dict[GVK, Framework[Any]]:
-    """The frameworks of these kinds, in any letter case; all of them when none is named."""
-    wanted = {kind.lower() for kind in kinds}
-    return {gvk: f for gvk, f in frameworks.items() if not wanted or gvk.kind.lower() in wanted}
+    """The frameworks of these kinds, as KIND or KIND.GROUP in any letter case; all of them when none is named."""
+    return {gvk: f for gvk, f in frameworks.items() if not kinds or any(map(gvk.is_called, kinds))}
