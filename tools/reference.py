@@ -37,6 +37,9 @@ def _head(framework: Framework[Any]) -> Iterator[str]:
     yield f"# {framework.kind}"
     yield ""
     yield f"`apiVersion: {framework.gvk.api_version}`, `kind: {framework.kind}`. Made by `make reference`; do not edit."
+    if framework.older_versions:
+        yield ""
+        yield f"Read in the same way, and stored as {framework.version}: {', '.join(framework.older_versions)}."
 
 
 def _spec(framework: Framework[Any]) -> Iterator[str]:

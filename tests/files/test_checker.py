@@ -52,6 +52,11 @@ def test_a_good_job_has_none(text: str) -> None:
     assert [checked.job.name for checked in report.good] == ["mnist"]
 
 
+@pytest.mark.parametrize("version", ["v1beta2", "v1beta1", "v1alpha2"])
+def test_an_older_version_is_read_as_v1(version: str) -> None:
+    assert mistakes(JOB.replace("kubeflow.org/v1", f"kubeflow.org/{version}")) == []
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
     [
@@ -83,8 +88,8 @@ def test_a_good_job_has_none(text: str) -> None:
         ),
         (
             "kubeflow.org/v1",
-            "kubeflow.org/v1beta2",
-            "1:13: apiVersion: must be kubeflow.org/v1, not 'kubeflow.org/v1beta2' "
+            "kubeflow.org/v1beta3",
+            "1:13: apiVersion: must be kubeflow.org/v1, not 'kubeflow.org/v1beta3' "
             "-> write apiVersion: kubeflow.org/v1",
         ),
         (
