@@ -39,6 +39,7 @@ from trainop.model import (
     SeenPodGroup,
     SeenService,
     Settings,
+    StampJob,
     Verdict,
     World,
 )
@@ -235,6 +236,8 @@ def _short(action: Action) -> str:
             return f"~group {name}"
         case DeletePodGroup(name):
             return f"-group {name}"
+        case StampJob():
+            return "~job"
         case DeleteJob():
             return "-job"
 
@@ -285,6 +288,8 @@ def acted(
                 group = replace(group, spec=gang.manifest(scheduler, job)["spec"])
             case DeletePodGroup():
                 group = None
+            case StampJob():
+                pass  # the job is not in the world
             case DeleteJob():
                 return replace(world, pods=(), services=(), pod_group=None)
     return replace(world, pods=tuple(pods.values()), services=tuple(services.values()), pod_group=group)

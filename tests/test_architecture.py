@@ -16,17 +16,18 @@ MAY_USE = {
     "api": set(),
     "errors": set(),
     "model": {"api"},
-    "framework": {"api", "model"},
+    "manner": {"api", "model"},
+    "framework": {"api", "manner", "model"},
     "template": set(),
     "rules": {"framework", "model", "template"},
     "parse": {"api", "framework", "model", "rules"},
-    "engine": {"api", "framework", "model", "template"},
+    "engine": {"api", "framework", "manner", "model", "template"},
     "podschema": {"api"},
     "crd": {"api", "framework", "podschema", "rules"},
     "render": {"api", "engine", "framework", "model"},
     "registry": {"errors", "framework", "model"},
     "files": {"crd", "errors", "framework", "model", "parse", "podschema", "rules"},
-    "explain": {"api", "engine", "framework", "model", "parse", "template"},
+    "explain": {"api", "engine", "framework", "manner", "model", "parse", "template"},
     "kube": {"api", "engine", "errors", "explain", "framework", "model"},
     "rundir": {"errors", "explain", "framework", "kube", "model"},
     "rights": {"framework", "model"},
@@ -68,8 +69,8 @@ MAY_USE = {
         "rundir",
     },
 }
-CORE = ("api", "model", "framework", "template", "rules", "parse", "engine", "explain", "render")
-FOR_FRAMEWORKS = {"api", "framework", "model"}
+CORE = ("api", "model", "manner", "framework", "template", "rules", "parse", "engine", "explain", "render")
+FOR_FRAMEWORKS = {"api", "framework", "manner", "model"}
 FORBIDDEN_IN_CORE = {
     "aiohttp", "asyncio", "httptools", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",
     "threading", "time", "uuid",

@@ -182,7 +182,7 @@ def _conditions(framework: Framework[Any]) -> Iterator[str]:
         ("Failed", "True", f"{kind}Failed", labels.IS_FAILING),
         ("Failed", "True", f"{kind}Failed", labels.OVER_DEADLINE),
         ("Failed", "True", f"{kind}Failed", labels.OVER_BACKOFF),
-        ("Failed", "True", f"{kind}FailedValidation", labels.IS_INVALID),
+        ("Failed", "True", f"{kind}FailedValidation", wording.invalid),
         (
             "Blocked",
             "True",
@@ -232,7 +232,7 @@ def _events(framework: Framework[Any]) -> Iterator[str]:
         ("Normal", f"{kind}Failed", labels.OVER_BACKOFF),
         ("Normal", f"{kind}Suspended", labels.IS_SUSPENDED),
         ("Normal", f"{kind}Resumed", labels.IS_RESUMED),
-        ("Warning", f"{kind}FailedValidation", labels.IS_INVALID),
+        ("Warning", f"{kind}FailedValidation", wording.invalid),
         ("Warning", "the reason of Blocked", "the message of Blocked"),
     ]
     yield "## Events"
@@ -259,7 +259,10 @@ def _exit_codes(framework: Framework[Any]) -> Iterator[str]:
     yield f"|---|{'---|' * len(policies)}"
     for code in CODES:
         ended = [
-            restart.ending(policy, framework.container, _ended(framework, code)).value for policy in policies
+            restart.ending(
+                policy, framework.container, _ended(framework, code), framework.manner.retryable
+            ).value
+            for policy in policies
         ]
         yield f"| {code} | {' | '.join(ended)} |"
 

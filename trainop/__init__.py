@@ -20,6 +20,7 @@
     rights.py     what the operator must be allowed to do                       (core)
     podschema.py  the schema of a pod template, for crd.py                      (core)
     framework.py  the contract a framework folder fills in                      (contract)
+    manner.py     the part of it for kinds that are read and told otherwise     (contract)
     model.py      the nouns: Job, Member, Topology, World, Action, Plan         (data)
     api/          the fields users write and read                               (data)
     errors.py     the error tree                                                (data)

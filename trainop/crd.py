@@ -93,6 +93,23 @@ def _older(framework: Framework[Any], name: str) -> dict[str, Any]:
 
 
 def _job(framework: Framework[Any]) -> Schema:
+    return _any_job(framework) if framework.manner.read else _model_job(framework)
+
+
+def _any_job(framework: Framework[Any]) -> Schema:
+    """Of a kind that is read in its own manner: whatever is written is kept, and judged by the operator."""
+    open_ended = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "description": framework.spec.__doc__ or f"A {framework.kind}.",
+        "type": "object",
+        "properties": {
+            "spec": {"description": "What is to be trained, and by whom.", **open_ended},
+            "status": {"description": "What the operator has seen and done.", **open_ended},
+        },
+    }
+
+
+def _model_job(framework: Framework[Any]) -> Schema:
     spec = _model(framework.spec.model_json_schema(by_alias=True))
     status = _model(JobStatus.model_json_schema(by_alias=True))
     status["description"] = "What the operator has seen and done."
@@ -111,7 +128,7 @@ def _job(framework: Framework[Any]) -> Schema:
 
 def _scale(framework: Framework[Any]) -> Schema:
     """What `kubectl scale` and autoscalers use. Only for jobs that spell the role and its replicas out."""
-    if not any(role.name == "Worker" for role in framework.roles):
+    if framework.manner.read or not any(role.name == "Worker" for role in framework.roles):
         return {}
     status = ".status.replicaStatuses.Worker"
     scale = {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from trainop.manner import Manner
 from trainop.model import GVK, Env, Failed, Job, Member, S, Succeeded, Tally, Topology, Undecided, Verdict
 
 Bootstrap = Callable[[Member], Env]
@@ -28,6 +29,8 @@ class Role:
     """A field of the spec and its value: where it has that, this role decides before all others."""
     leads: bool = False
     """True: when this role decides, every member is labelled `job-role: master`, not only the first."""
+    served: bool = True
+    """Whether its members are spoken to: then each has a service."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Companion(Generic[S]):
     """Its pod template; None where a job wants none. It is restarted whenever it ends."""
     service: Callable[[Job[S]], Mapping[str, Any]]
     """The spec of its service; the engine adds the selector."""
+    named: Callable[[Job[S]], str] | None = None
+    """What its pod and its service are called; None: as the job, with the companion's name at the end."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class Wording:
     running: str = "{kind} {namespace}/{name} is running."
     succeeded: str = "{kind} {namespace}/{name} successfully completed."
     failed: str = "{kind} {namespace}/{name} has failed because {count} {role} replica(s) failed."
+    invalid: str = "{kind} failed validation because {problems}"
 
 
 def by_deciding_roles(job: Job[Any], tally: Tally) -> Verdict:
@@ -106,6 +112,9 @@ class Framework(Generic[S]):
     wording: Wording = Wording()
     one_machine: Env = field(default_factory=dict)
     """What members that all run on one machine are told beside that, as with `trainop run`."""
+    manner: Manner[S] = field(default_factory=Manner)
+    dialects: tuple[Framework[Any], ...] = ()
+    """Other kinds for the same trainings, of the same name: each is served under its own group, like any."""
 
     @property
     def gvk(self) -> GVK:
@@ -130,8 +139,14 @@ class Framework(Generic[S]):
         """None: that is the name of a role."""
         return next((companion for companion in self.companions if companion.name == name), None)
 
+    def serves(self, role: str) -> bool:
+        """Whether its members have services; a companion has one."""
+        return all(known.served for known in self.roles if known.name == role)
+
     def deciding(self, job: Job[S]) -> tuple[str, ...]:
         """The roles that decide the outcome of the job."""
+        if self.manner.deciding:
+            return self.manner.deciding(job)
         present = [role for role in self.roles if role.decides and role.name in job.replicas]
         ranked = [(0 if _comes_first(role, job) else role.decides or 0, role.name) for role in present]
         return tuple(name for rank, name in ranked if rank == min(ranked)[0])

@@ -79,9 +79,24 @@ class Problem(NamedTuple):
 
     path: str
     message: str
+    whole: bool = False
+    """The message says by itself what it is about."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+        return self.message if self.whole else f"{self.path}: {self.message}"
+
+
+class Reading(Struct, frozen=True):
+    """An object that was brought into another shape."""
+
+    spec: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What was understood although it is written otherwise than it should be, a sentence each."""
+    unknown: tuple[str, ...] = ()
+    """Fields that nobody reads, by their path."""
+    places: Mapping[str, str] = {}
+    """Where it stands in the object what now stands there, by path."""
 
 
 class Job(Struct, Generic[S], frozen=True, kw_only=True):
@@ -99,6 +114,8 @@ class Job(Struct, Generic[S], frozen=True, kw_only=True):
     created: str = ""
     """As Kubernetes writes times."""
     problems: tuple[Problem, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What was understood although it is written otherwise than it should be."""
 
     @property
     def name(self) -> str:
@@ -275,6 +292,10 @@ class DeletePodGroup(Struct, frozen=True):
     uid: str
 
 
+class StampJob(Struct, frozen=True):
+    """The spec lacks what the operator writes into jobs of this kind."""
+
+
 class DeleteJob(Struct, frozen=True):
     """The job's time to live is over."""
 
@@ -287,6 +308,7 @@ Action: TypeAlias = (
     | CreatePodGroup
     | PatchPodGroup
     | DeletePodGroup
+    | StampJob
     | DeleteJob
 )
 

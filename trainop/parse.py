@@ -15,7 +15,9 @@ from trainop.api.base import ApiModel
 from trainop.api.spec import JobSpec, ReplicaSpec, RunPolicy
 from trainop.api.status import JobStatus
 from trainop.framework import Framework
-from trainop.model import Job, Key, Problem
+from trainop.model import Job, Key, Problem, Reading
+
+UNKNOWN = "unknown field"
 
 
 class Port(ApiModel):
@@ -54,7 +56,8 @@ class Outline(ApiModel):
 def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = False) -> Job[Any]:
     """Never raises: what cannot be right stands in `problems`. `strict` also minds fields nobody knows."""
     metadata = _mapping(raw.get("metadata"))
-    spec, problems = _spec(framework, raw.get("spec"), strict=strict)
+    reading = _read(framework, raw, strict=strict)
+    spec, problems = _spec(framework, reading, strict=strict)
     replicas, misnamed = _by_role(framework, spec.replica_specs if spec else {})
     name = _name(metadata)
     if not re.fullmatch(rules.NAME, name):
@@ -68,14 +71,16 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
         spec=spec or framework.spec.model_construct(),
         policy=spec.effective_policy() if spec else RunPolicy.model_construct(managed_by=_manager(raw)),
         replicas=replicas,
-        status=_status(raw.get("status")),
+        status=_status(framework, raw.get("status")),
         annotations=_mapping(metadata.get("annotations")),
         created=str(metadata.get("creationTimestamp", "")),
+        remarks=(*reading.remarks, *(f"{path} is a field that nobody reads" for path in reading.unknown)),
     )
     if spec:
         problems += [*misnamed, *(list(_misshapen(framework, spec)) or rules.problems(framework, job))]
     # Nobody gets to look into a template that may have any shape.
-    return replace(job, problems=tuple(problems), replicas={}) if problems else job
+    placed = tuple(_placed(problem, reading.places) for problem in problems)
+    return replace(job, problems=placed, replicas={}) if placed else job
 
 
 def parse_again(framework: Framework[Any], raw: Mapping[str, Any], before: Job[Any] | None) -> Job[Any]:
@@ -96,14 +101,37 @@ def parse_again(framework: Framework[Any], raw: Mapping[str, Any], before: Job[A
         before,
         resource_version=metadata.get("resourceVersion", ""),
         deleting=bool(metadata.get("deletionTimestamp")),
-        status=_status(raw.get("status")),
+        status=_status(framework, raw.get("status")),
     )
 
 
-def _spec(framework: Framework[Any], raw: Any, *, strict: bool) -> tuple[JobSpec | None, list[Problem]]:
+def _read(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool) -> Reading:
+    """What was written, in the shape of the kind's spec."""
+    if framework.manner.read is None:
+        return Reading(raw.get("spec") or {})
+    reading = framework.manner.read(raw)
+    if not strict or not reading.unknown:
+        return reading
+    unknown = tuple(Problem(path, UNKNOWN) for path in reading.unknown)
+    return replace(reading, problems=(*reading.problems, *unknown), unknown=())
+
+
+def _placed(problem: Problem, places: Mapping[str, str]) -> Problem:
+    """Where the user wrote it."""
+    for path, written in places.items():
+        if problem.path == path or problem.path.startswith((f"{path}.", f"{path}[")):
+            return problem._replace(path=written + problem.path.removeprefix(path))
+    return problem
+
+
+def _spec(
+    framework: Framework[Any], reading: Reading, *, strict: bool
+) -> tuple[JobSpec | None, list[Problem]]:
+    if reading.problems:
+        return None, list(reading.problems)
     try:
         extra: Literal["forbid", "ignore"] = "forbid" if strict else "ignore"
-        spec = framework.spec.model_validate(_without_nulls(raw or {}), extra=extra, by_name=False)
+        spec = framework.spec.model_validate(_without_nulls(reading.spec), extra=extra, by_name=False)
     except ValidationError as error:
         return None, list(_problems(error))
     return spec, []
@@ -147,9 +175,9 @@ def _manager(raw: Mapping[str, Any]) -> Any:
     return manager if isinstance(manager, str) else None
 
 
-def _status(raw: Any) -> JobStatus:
+def _status(framework: Framework[Any], raw: Any) -> JobStatus:
     try:
-        return JobStatus.model_validate(raw or {})
+        return JobStatus.model_validate(framework.manner.recall(raw) if isinstance(raw, Mapping) else {})
     except ValidationError:
         # The CRD's schema keeps such a status out; whoever got one in gets a fresh one.
         return JobStatus()
@@ -184,7 +212,7 @@ def _sentence(item: ErrorDetails) -> str:
         case "missing":
             return "is required"
         case "extra_forbidden":
-            return "unknown field"
+            return UNKNOWN
         case "enum" | "literal_error":
             return f"must be {_unquoted(context['expected'])}, not {given!r}"
         case "greater_than_equal":

@@ -18,17 +18,22 @@ def frameworks() -> dict[GVK, Framework[Any]]:
     taken: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         framework = _load(entry)
-        kind, name = f"kind {framework.gvk.api_version} {framework.kind}", f"name {framework.name!r}"
-        for claim in (kind, name):
+        served = (framework, *framework.dialects)
+        kinds = [f"kind {each.gvk.api_version} {each.kind}" for each in served]
+        for claim in (*kinds, f"name {framework.name!r}"):
             if claim in taken:
                 raise _broken(entry, f"its {claim} is taken by {_source(taken[claim])}")
             taken[claim] = entry
-        found[framework.gvk] = framework
+        found |= {each.gvk: each for each in served}
     return found
 
 
 def by_name() -> dict[str, Framework[Any]]:
-    return {framework.name: framework for framework in frameworks().values()}
+    """Without their dialects, which have the same name."""
+    first: dict[str, Framework[Any]] = {}
+    for framework in frameworks().values():
+        first.setdefault(framework.name, framework)
+    return first
 
 
 def _load(entry: EntryPoint) -> Framework[Any]:

@@ -27,6 +27,8 @@ def of_jobs(frameworks: Iterable[Framework[Any]], pod_groups: GVK | None = None)
         group, jobs = framework.group, framework.plural
         # Deleted when their time to live is over.
         yield from (Right(group, jobs, verb) for verb in ("get", "list", "watch", "delete"))
+        if framework.manner.stamp:
+            yield Right(group, jobs, "patch")
         yield Right(group, f"{jobs}/status", "patch")
         # To own children, where the admission plugin OwnerReferencesPermissionEnforcement asks for it.
         yield Right(group, f"{jobs}/finalizers", "update")

@@ -32,8 +32,8 @@ def problems(framework: Framework[Any], job: Job[Any]) -> Iterator[Problem]:
     if not deciding or any(job.replicas[role].replicas == 0 for role in deciding):
         yield Problem(roles, deciding_message(framework))
     yield from (Problem(f"spec{rule.field}", rule.message) for rule in framework.rules if not rule.holds(job))
-    longest = max((_longest_child(job.name, role, r.replicas) for role, r in job.replicas.items()), default=0)
-    if longest > MAX_NAME:
+    last = [(role, spec.replicas - 1) for role, spec in job.replicas.items() if spec.replicas]
+    if any(len(framework.manner.child_name(job, *member)) > MAX_NAME for member in last):
         yield Problem("metadata.name", length_message())
 
 
@@ -125,10 +125,6 @@ def length_message() -> str:
     return (
         f"too long: NAME-role-index, the name of a pod and a service, may have {MAX_NAME} characters at most"
     )
-
-
-def _longest_child(name: str, role: str, replicas: int) -> int:
-    return len(f"{name}-{role}-{replicas - 1}") if replicas else 0
 
 
 def _ranks(framework: Framework[Any]) -> list[list[str]]:

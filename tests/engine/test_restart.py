@@ -8,6 +8,7 @@ from tests.builders import a_pod, a_status
 from trainop.api.spec import RestartPolicy
 from trainop.engine import restart
 from trainop.engine.restart import Ending
+from trainop.manner import retryable
 from trainop.model import SeenContainer, SeenPod
 
 NEVER, ALWAYS = RestartPolicy.NEVER, RestartPolicy.ALWAYS
@@ -17,13 +18,13 @@ ON_FAILURE, EXIT_CODE = RestartPolicy.ON_FAILURE, RestartPolicy.EXIT_CODE
 @pytest.mark.parametrize("code", [1, 2, 42, 126, 127, 128, 139])
 def test_these_exit_codes_are_permanent(code: int) -> None:
     """DECISIONS "exit codes under `ExitCode`": 1-127, 128 and 139."""
-    assert not restart.retryable(code)
+    assert not retryable(code)
 
 
 @pytest.mark.parametrize("code", [129, 130, 134, 137, 138, 140, 143, 255])
 def test_these_exit_codes_are_tried_again(code: int) -> None:
     """DECISIONS "exit codes under `ExitCode`": 130, 137, 138, 143 and every other code above 128."""
-    assert restart.retryable(code)
+    assert retryable(code)
 
 
 STOPPED = SeenContainer("tensorflow", 0, "Completed", cut_off=True)

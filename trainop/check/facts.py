@@ -85,6 +85,7 @@ def wording(subject: Subject) -> Iterator[Complaint]:
         "running": words,
         "succeeded": words,
         "failed": {**words, "count": "1", "role": "R"},
+        "invalid": {**words, "problems": "P"},
     }
     for field, values in known.items():
         sentence = getattr(subject.framework.wording, field)

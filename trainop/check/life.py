@@ -97,7 +97,8 @@ class _Life:
         cluster = await self._seen()
         plan = make_plan(self._framework, job, observe(cluster, job))
         await act(cluster, self._framework, job, plan.actions)
-        patch = difference(job.status.wire(), plan.status.wire())
+        tell = self._framework.manner.tell
+        patch = difference(tell(job, job.status), tell(job, plan.status))
         await self._memory.patch(*where, {"status": patch}, dict, subresource="status")
         return bool(patch or plan.actions)
 

@@ -49,7 +49,8 @@ def _crds(names: tuple[str, ...]) -> list[dict[str, Any]]:
     known = by_name()
     if unknown := [name for name in names if name not in known]:
         raise Usage(f"no framework is called {', '.join(unknown)}; installed are {', '.join(known)}")
-    return [crd(framework) for name, framework in known.items() if not names or name in names]
+    wanted = [framework for name, framework in known.items() if not names or name in names]
+    return [crd(each) for framework in wanted for each in (framework, *framework.dialects)]
 
 
 def _write(crds: list[dict[str, Any]], folder: Path, output: str) -> None:

@@ -20,7 +20,7 @@ def members(framework: Framework[Any], job: Job[Any]) -> Iterator[tuple[Member, 
 
 def child_name(job: Job[Any], companion: Companion[Any]) -> str:
     """Of its pod and its service. It has no number: there is one of a kind."""
-    return f"{job.name}-{companion.name.lower()}"
+    return companion.named(job) if companion.named else f"{job.name}-{companion.name.lower()}"
 
 
 def pod(framework: Framework[Any], job: Job[Any], companion: Companion[Any]) -> dict[str, Any]:
@@ -43,6 +43,6 @@ def _metadata(framework: Framework[Any], job: Job[Any], companion: Companion[Any
     return {
         "name": child_name(job, companion),
         "namespace": job.namespace,
-        "labels": labels.of_role(framework, job, companion.name),
+        "labels": labels.of_child(framework, job, companion.name),
         "ownerReferences": [labels.owner(job)],
     }

@@ -16,6 +16,7 @@ from trainop.model import (
     DeleteService,
     Event,
     PatchPodGroup,
+    StampJob,
 )
 
 LINES = 4
@@ -62,7 +63,7 @@ def _failure(action: Action) -> tuple[str, str]:
             return labels.FAILED_DELETE_POD, role
         case DeleteService(role, _, _):
             return labels.FAILED_DELETE_SERVICE, role
-        case CreatePodGroup() | PatchPodGroup():
+        case CreatePodGroup() | PatchPodGroup() | StampJob():
             return "", ""
         case DeletePodGroup():
             return labels.FAILED_DELETE_POD_GROUP, ""
@@ -81,7 +82,7 @@ def _story(action: Action, job_name: str) -> tuple[Story, str] | None:
             return (labels.DELETED_POD, "Deleted pod", role), name
         case DeleteService(role, name, _):
             return (labels.DELETED_SERVICE, "Deleted service", role), name
-        case CreatePodGroup() | PatchPodGroup():
+        case CreatePodGroup() | PatchPodGroup() | StampJob():
             return None
         case DeletePodGroup(name, _):
             return (labels.DELETED_POD_GROUP, "Deleted PodGroup", ""), name

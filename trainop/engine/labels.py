@@ -40,6 +40,7 @@ EXITED = "ExitedWithCode"
 RESTART_POLICY_OVERWRITTEN = "SettedPodTemplateRestartPolicy"
 SCHEDULER_KEPT = "SettedPodTemplateSchedulerName"
 ENV_OVERWRITTEN = "OverwroteEnvironment"
+READ_AS = "SpecReadAs"
 NO_REASON = "Error"
 """Where the cluster complains of a pod and gives none."""
 
@@ -51,7 +52,6 @@ IS_RESTARTING = "job {name} is restarting because {role} replica(s) failed."
 IS_FAILING = 'job "{name}" is failing because "{role}" replica(s) failed.'
 OVER_BACKOFF = "Job {name} has failed because it has reached the specified backoff limit"
 OVER_DEADLINE = "Job {name} has failed because it was active longer than specified deadline"
-IS_INVALID = "{kind} failed validation because {problems}"
 POD_EXITED = "Pod: {namespace}.{pod} exited with code {code}"
 CONTAINER_ENDED = "Error {pods} container {container} exitCode: {code} terminated message: {message}"
 CONTAINER_WAITS = "Error {pods} container {container} waiting message: {message}"
@@ -90,7 +90,13 @@ def of_role(framework: Framework[Any], job: Job[Any], role: str) -> dict[str, st
 
 
 def of_member(framework: Framework[Any], job: Job[Any], member: Member) -> dict[str, str]:
-    return of_role(framework, job, member.role) | {REPLICA_INDEX: str(member.index)}
+    return of_child(framework, job, member.role, member.index)
+
+
+def of_child(framework: Framework[Any], job: Job[Any], role: str, index: int | None = None) -> dict[str, str]:
+    """With those of the kind's own manner. A companion has no index."""
+    number = {} if index is None else {REPLICA_INDEX: str(index)}
+    return of_role(framework, job, role) | number | dict(framework.manner.labels(job, role, index))
 
 
 def owner(job: Job[Any]) -> dict[str, Any]:

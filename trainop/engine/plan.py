@@ -39,6 +39,7 @@ from trainop.model import (
     Job,
     Plan,
     Settings,
+    StampJob,
     Succeeded,
     Topology,
     Trouble,
@@ -68,6 +69,8 @@ class Scene(Struct, frozen=True):
 def plan(framework: Framework[Any], job: Job[Any], world: World, settings: Settings = DEFAULTS) -> Plan:
     if not job.policy.ours or job.deleting:
         return Plan(status=job.status)
+    if _unstamped(framework, job):
+        return Plan(status=job.status, actions=(StampJob(),), wake_after=AT_ONCE)
     members = topology(framework, job, settings.cluster_domain)
     if (oversize := pods.oversize(framework, job, members)) is not None:
         job = replace(job, problems=(oversize,))
@@ -78,8 +81,21 @@ def plan(framework: Framework[Any], job: Job[Any], world: World, settings: Setti
     for question in (_finished, _invalid, _suspended, _resumed, _decided, _out_of_limits):
         answer = question(scene)
         if answer is not None:
-            return answer
-    return _under_way(scene)
+            return _with_remarks(job, answer)
+    return _with_remarks(job, _under_way(scene))
+
+
+def _unstamped(framework: Framework[Any], job: Job[Any]) -> bool:
+    stamp = framework.manner.stamp
+    return stamp is not None and not job.problems and not job.status.finished and bool(stamp(job))
+
+
+def _with_remarks(job: Job[Any], answer: Plan) -> Plan:
+    """Told once, when the job is taken up."""
+    if not job.remarks or job.status.condition(ConditionType.CREATED):
+        return answer
+    remark = Event("Warning", labels.READ_AS, "; ".join(job.remarks))
+    return replace(answer, events=(remark, *answer.events))
 
 
 def _finished(scene: Scene) -> Plan | None:
@@ -105,7 +121,7 @@ def _invalid(scene: Scene) -> Plan | None:
     if not scene.job.problems:
         return None
     problems = "; ".join(map(str, scene.job.problems))
-    message = labels.say(labels.IS_INVALID, scene.framework, scene.job, problems=problems)
+    message = labels.say(scene.framework.wording.invalid, scene.framework, scene.job, problems=problems)
     if scene.job.status.start_time:
         return Plan(status=scene.job.status, trouble=Trouble("InvalidSpec", message))
     return _end(scene, scene.job.status, ConditionType.FAILED, "FailedValidation", message, "Warning")
@@ -174,7 +190,7 @@ def _under_way(scene: Scene) -> Plan:
     news = counted.restart_count > scene.job.status.restart_count
     actions = list(gang.tend(scene.settings, scene.job, scene.world))
     for place in scene.roster.places:
-        actions += _tend(place, ready=scene.ready, hold_retries=news)
+        actions += _tend(scene, place, ready=scene.ready, hold_retries=news)
     actions += [action for place in reversed(scene.roster.surplus) for action in cleanup.delete(place)]
     actions += _beside(scene)
     events = [*_warnings(scene, actions), *complaints.told(scene.roster), *_exits(scene, State.SUCCEEDED)]
@@ -197,17 +213,18 @@ def _under_way(scene: Scene) -> Plan:
 def _beside(scene: Scene) -> Iterator[Action]:
     """Companions wait for nobody and outlive the training. Last: what is wrong with one must not stop a member."""
     for place in scene.roster.companions:
-        yield from _tend(place, ready=True, hold_retries=False)
+        yield from _tend(scene, place, ready=True, hold_retries=False)
 
 
-def _tend(place: Place, *, ready: bool, hold_retries: bool) -> Iterator[Action]:
+def _tend(scene: Scene, place: Place, *, ready: bool, hold_retries: bool) -> Iterator[Action]:
     """What one member needs. A count that rises in this pass is acted on in the next."""
     pod = place.pod
     if pod and (place.state is State.LOST or (place.state is State.RETRY and not hold_retries)):
         yield DeletePod(place.member.role, pod.name, pod.uid)
     elif place.state is State.MISSING and ready:
         yield CreatePod(place.member)
-    if place.service is None and ready and place.state is not State.SUCCEEDED:
+    lacks = place.service is None and scene.framework.serves(place.member.role)
+    if lacks and ready and place.state is not State.SUCCEEDED:
         yield CreateService(place.member)
 
 

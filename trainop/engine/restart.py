@@ -6,15 +6,13 @@ deleted, so that an operator that dies in between neither forgets a failure nor 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 
+from trainop import manner
 from trainop.api.spec import RestartPolicy
 from trainop.api.status import JobStatus
 from trainop.model import SeenContainer, SeenPod
-
-PERMANENT = frozenset({128, 139})
-"""Above 127, and still nobody's bad luck: an invalid exit argument and a segmentation fault."""
 
 CLUSTERS_DOING = frozenset(
     {
@@ -37,7 +35,12 @@ class Ending(Enum):
     LOST = "taken away by the cluster, to be replaced"
 
 
-def ending(policy: RestartPolicy, container: str, pod: SeenPod) -> Ending:
+def ending(
+    policy: RestartPolicy,
+    container: str,
+    pod: SeenPod,
+    retryable: Callable[[int, str], bool] = manner.retryable,
+) -> Ending:
     """How a pod that has ended did end. The framework's container decides, whatever the others returned.
 
     Exit code 0 is a success also in a pod that was evicted afterwards; not so where the container was told to
@@ -53,13 +56,10 @@ def ending(policy: RestartPolicy, container: str, pod: SeenPod) -> Ending:
         case RestartPolicy.NEVER:
             return Ending.FAILED
         case RestartPolicy.EXIT_CODE:
-            return Ending.RETRY if code is None or retryable(code) else Ending.FAILED
+            again = own is None or code is None or retryable(code, own.reason)
+            return Ending.RETRY if again else Ending.FAILED
         case RestartPolicy.ALWAYS | RestartPolicy.ON_FAILURE:
             return Ending.RETRY
-
-
-def retryable(code: int) -> bool:
-    return code > 127 and code not in PERMANENT
 
 
 def exit_code(container: str, pod: SeenPod) -> int | None:

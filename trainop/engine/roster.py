@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainop.engine import companions, indexes, restart, topology
+from trainop.engine import companions, indexes, restart
 from trainop.engine.restart import Ending
 from trainop.framework import Framework
 from trainop.model import Job, Member, RoleTally, SeenPod, SeenService, Tally, Topology, World
@@ -112,7 +112,8 @@ def _state(
         # Whatever phase it passes through on its way out says nothing about the training.
         return State.GOING
     if pod.ended:
-        return BY_ENDING[restart.ending(job.replicas[member.role].restart_policy, framework.container, pod)]
+        policy = job.replicas[member.role].restart_policy
+        return BY_ENDING[restart.ending(policy, framework.container, pod, framework.manner.retryable)]
     return State.ACTIVE if pod.phase == "Running" else State.WAITING
 
 
@@ -144,6 +145,6 @@ def _surplus(
         ):
             continue
         role, index = roles[hint.role_label], hint.index_label.lstrip("0") or "0"
-        if len(index) <= 9 and topology.child_name(job, role, int(index)) == name:
+        if len(index) <= 9 and framework.manner.child_name(job, role, int(index)) == name:
             state = State.MISSING if pod is None else State.GOING if pod.deleting else State.WAITING
             yield Place(Member(role, int(index), name, "", 0), state, pod, service)

@@ -14,14 +14,9 @@ def topology(framework: Framework[Any], job: Job[Any], cluster_domain: str = "")
     roles = {}
     for role, replica in job.replicas.items():
         port = template.port(replica.template, framework.container, framework.port_name, framework.port)
-        names = [child_name(job, role, index) for index in range(replica.replicas)]
+        names = [framework.manner.child_name(job, role, index) for index in range(replica.replicas)]
         roles[role] = tuple(Member(role, i, name, name + suffix, port, name) for i, name in enumerate(names))
     return Topology(roles)
-
-
-def child_name(job: Job[Any], role: str, index: int) -> str:
-    """A member's pod and service share this name."""
-    return f"{job.name}-{role.lower()}-{index}"
 
 
 def leads(framework: Framework[Any], job: Job[Any], member: Member) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 
+from trainop import manner
 from trainop.api.spec import RestartPolicy
-from trainop.engine import restart
 
 MEANINGS = {
     0: "it ended well",
@@ -42,12 +43,14 @@ def meaning(code: int, reason: str = "") -> str:
     return "the program chose this code itself"
 
 
-def consequence(policy: RestartPolicy, code: int) -> str:
+def consequence(
+    policy: RestartPolicy, code: int, retryable: Callable[[int, str], bool] = manner.retryable
+) -> str:
     """What the restart policy makes of it."""
     match policy:
         case RestartPolicy.NEVER:
             return "restartPolicy Never: it is not tried again"
-        case RestartPolicy.EXIT_CODE if not restart.retryable(code):
+        case RestartPolicy.EXIT_CODE if not retryable(code, ""):
             return "restartPolicy ExitCode: this code is permanent, so it is not tried again"
         case _:
             return f"restartPolicy {policy}: it is tried again"

@@ -40,7 +40,8 @@ def failed(evidence: Evidence) -> Iterator[Finding]:
         else:
             does = "has failed" if one else "have failed"
         message = f"{what} {does} with exit code {code}: {exits.meaning(code)}."
-        told = (*_restarted(members), exits.consequence(first.policy, code), *_words(evidence, members))
+        then = exits.consequence(first.policy, code, evidence.framework.manner.retryable)
+        told = (*_restarted(members), then, *_words(evidence, members))
         previous = ("--previous",) if looping else ()
         look = ours(evidence, "logs", "--role", first.role, "--index", str(first.index), *previous)
         yield Finding("CrashLoop" if looping else "MemberFailed", message, told, (_remedy(code), look))

@@ -31,6 +31,7 @@ from trainop.model import (
     Job,
     PatchPodGroup,
     SeenPodGroup,
+    StampJob,
     Trouble,
 )
 
@@ -125,6 +126,8 @@ class _Hands:
             case DeletePodGroup(name, uid):
                 groups = self._groups()
                 return await self._delete(groups.resource, groups, name, uid)
+            case StampJob():
+                return await self._stamp()
             case DeleteJob():
                 return await self._delete(resource(framework), None, job.name, job.uid)
 
@@ -132,6 +135,17 @@ class _Hands:
         if self._cluster.pod_groups is None:
             raise AssertionError("a plan without gang scheduling speaks of a PodGroup")
         return self._cluster.pod_groups
+
+    async def _stamp(self) -> bool:
+        """What is stored then is known at once: the next pass makes children by it."""
+        framework, job = self._framework, self._job
+        spec = framework.manner.stamp(job) if framework.manner.stamp else {}
+        body = {"metadata": {"resourceVersion": job.resource_version}, "spec": spec}
+        stored = await self._cluster.api.patch(
+            resource(framework), job.namespace, job.name, body, wire.RawJob
+        )
+        self._cluster.jobs.put(job.key, stored)
+        return True
 
     async def _create(self, what: Resource, cache: Caches[Any], shape: Any, body: Raw) -> bool:
         namespace, made = self._job.namespace, True
@@ -219,7 +233,7 @@ def _verb(action: Action) -> str:
     match action:
         case CreatePod() | CreateService() | CreatePodGroup():
             return "created"
-        case PatchPodGroup():
+        case PatchPodGroup() | StampJob():
             return "changed"
         case DeletePod() | DeleteService() | DeletePodGroup() | DeleteJob():
             return "deleted"
@@ -237,5 +251,5 @@ def _name(action: Action) -> str:
             return f"service {name}"
         case CreatePodGroup(name) | PatchPodGroup(name) | DeletePodGroup(name):
             return f"PodGroup {name}"
-        case DeleteJob():
+        case StampJob() | DeleteJob():
             return "the job"

@@ -42,7 +42,8 @@ async def report(
     trouble = plan.trouble or outcome.trouble
     now = cluster.clock()
     status = blocked.told(plan.status, trouble, now)
-    patch = difference(job.status.wire(), status.wire()) if status != job.status else {}
+    tell = framework.manner.tell
+    patch = difference(tell(job, job.status), tell(job, status)) if status != job.status else {}
     if patch:
         # With a write that is made anyway: one for its own sake would wake the job again, and so on.
         status = status.model_copy(update={"last_reconcile_time": now})

@@ -86,7 +86,7 @@ async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> 
         await stack.enter_async_context(controller.running())
         _freeze()
         where = "namespace " + ", ".join(options.namespaces) if options.namespaces else "all namespaces"
-        log.info("serving %s in %s", ", ".join(sorted(gvk.kind for gvk in served)), where)
+        log.info("serving %s in %s", ", ".join(sorted({gvk.kind for gvk in served})), where)
         await asyncio.Event().wait()
 
 
@@ -139,11 +139,13 @@ def _freeze() -> None:
 async def _served(api: Client, frameworks: Mapping[GVK, Framework[Any]]) -> dict[GVK, Framework[Any]]:
     """The frameworks whose CRD is installed."""
     served = {}
+    dialects = {dialect.gvk for framework in frameworks.values() for dialect in framework.dialects}
     for gvk, framework in frameworks.items():
         if framework.plural in await api.served(gvk.group, gvk.version):
             served[gvk] = framework
         else:
-            log.warning("%s is not served here: its CRD is not installed", gvk.kind)
+            level = logging.DEBUG if gvk in dialects else logging.WARNING
+            log.log(level, "%s of %s is not served here: its CRD is not installed", gvk.kind, gvk.group)
     if not served:
         raise Usage(
             "none of the job kinds is installed; install them first: trainop crds | kubectl apply -f -"

@@ -57,7 +57,7 @@ class Controller:
         self._leading = asyncio.Event()
         if lease:
             lease.tell = self._lead
-        ours = f"{labels.OPERATOR_NAME} in ({','.join(sorted(f.controller for f in frameworks.values()))})"
+        ours = f"{labels.OPERATOR_NAME} in ({','.join(sorted({f.controller for f in frameworks.values()}))})"
         failed = self.metrics.watch_failed
         self._job_watches = [
             JobWatch(

@@ -1,0 +1,49 @@
+"""Where a kind has a manner of its own: how it is read and told, and what its children are called.
+
+The defaults are those of the kubeflow.org/v1 kinds; a kind that was there before them says what it does otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from trainop.api.status import JobStatus
+from trainop.model import Env, Job, Reading, S
+
+PERMANENT = frozenset({128, 139})
+"""Above 127, and still nobody's bad luck: an invalid exit argument and a segmentation fault."""
+
+
+def retryable(code: int, reason: str = "") -> bool:
+    return code > 127 and code not in PERMANENT
+
+
+def child_name(job: Job[Any], role: str, index: int) -> str:
+    return f"{job.name}-{role.lower()}-{index}"
+
+
+def no_labels(job: Job[Any], role: str, index: int | None) -> Env:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner(Generic[S]):
+    read: Callable[[Mapping[str, Any]], Reading] | None = None
+    """Of a kind that is not written in the shape of its spec model: brings an object into that shape. Its CRD takes
+    whatever is written, and what is wrong is told in the status."""
+    tell: Callable[[Job[S], JobStatus], dict[str, object]] = lambda job, status: status.wire()
+    """The status as users of the kind read it; all of it must be there."""
+    recall: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda told: told
+    """What `tell` has told, or an operator before us, as it is stored for the v1 kinds."""
+    child_name: Callable[[Job[S], str, int], str] = child_name
+    """Of a member's pod and service: by its role and index."""
+    labels: Callable[[Job[S], str, int | None], Env] = no_labels
+    """What a child is labelled with beside ours: by its role and index; a companion has no index."""
+    stamp: Callable[[Job[S]], Env] | None = None
+    """Fields that are written into the spec before anything is made, unless they are there."""
+    retryable: Callable[[int, str], bool] = retryable
+    """Under `ExitCode`: whether a member that ended with this code, for this reason, is tried again."""
+    deciding: Callable[[Job[S]], tuple[str, ...]] | None = None
+    """The roles whose end is the job's, where it is not the roles themselves that say so."""
