@@ -78,18 +78,13 @@ def _version(framework: Framework[Any], name: str, schema: Schema) -> dict[str, 
 def _older(framework: Framework[Any], name: str) -> dict[str, Any]:
     """Takes everything, as the schema of the fields in each version would be too much for `kubectl apply`. Who
     reads the job in the stored version, as the operator does, gets the fields of that one only."""
-    anything: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema: Schema = {
-        "description": f"A {framework.kind} as in {framework.gvk.api_version}.",
-        "type": "object",
-        "properties": {"spec": anything, "status": dict(anything)},
-        "required": ["spec"],
-    }
-    told = (
-        f"{framework.group}/{name} {framework.kind} is read as {framework.gvk.api_version}, and checked only "
+    kind, stored = framework.kind, framework.gvk.api_version
+    warning = (
+        f"{framework.group}/{name} {kind} is read as {stored}, and checked only once the operator sees it; "
+        "`trainop convert` rewrites it"
     )
-    warning = f"{told}once the operator sees it; `trainop convert` rewrites it"
-    return {**_version(framework, name, schema), "deprecated": True, "deprecationWarning": warning}
+    version = _version(framework, name, _any_job(framework))
+    return {**version, "deprecated": True, "deprecationWarning": warning}
 
 
 def _job(framework: Framework[Any]) -> Schema:
