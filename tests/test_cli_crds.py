@@ -96,10 +96,12 @@ def test_crds_prints_one_yaml_document_per_kind() -> None:
 
 
 def test_crds_prints_only_the_frameworks_asked_for() -> None:
-    (only,) = documents(trainop("crds", "--framework", "mxnet").stdout)
-    assert only["spec"]["names"]["kind"] == "MXJob"
+    mxnet = ["mxjobs.kubeflow.org", "mxjobs.mlkube.io", "mxjobs.mxnet.mlkube.io"]
+    only = documents(trainop("crds", "--framework", "mxnet").stdout)
+    assert [item["metadata"]["name"] for item in only] == mxnet
     two = trainop("crds", "--framework", "mxnet", "--framework", "tensorflow", "-o", "json")
-    assert [item["spec"]["names"]["kind"] for item in json.loads(two.stdout)["items"]] == ["MXJob", "TFJob"]
+    kinds = {item["spec"]["names"]["kind"] for item in json.loads(two.stdout)["items"]}
+    assert kinds == {"MXJob", "MxJob", "TFJob", "TfJob"}
 
 
 def test_json_and_yaml_say_the_same() -> None:
@@ -120,9 +122,11 @@ def test_crds_writes_a_file_per_kind(tmp_path: Path, output: str) -> None:
     folder = tmp_path / "new" / "crds"
     result = trainop("crds", "--framework", "tensorflow", "--output-dir", str(folder), "-o", output)
     assert result.exit_code == 0
-    (written,) = folder.iterdir()
-    assert written.name == f"kubeflow.org_tfjobs.{output}"
-    (crd,) = documents(written.read_text())
-    assert crd["metadata"]["name"] == "tfjobs.kubeflow.org"
+    groups = ("kubeflow.org", "tensorflow.org", "mlkube.io")
+    files = [folder / f"{group}_tfjobs.{output}" for group in groups]
+    assert set(folder.iterdir()) == set(files)
+    for group, file in zip(groups, files, strict=True):
+        (crd,) = documents(file.read_text())
+        assert crd["metadata"]["name"] == f"tfjobs.{group}"
     assert result.stdout == ""
-    assert result.stderr == f"wrote {written}\n"
+    assert result.stderr == "".join(f"wrote {file}\n" for file in files)

@@ -16,7 +16,7 @@ LIKE_TENSORFLOW = """
 from dataclasses import replace
 from importlib.metadata import entry_points
 (tensorflow,) = entry_points(group="trainop.frameworks", name="tensorflow")
-FRAMEWORK = replace(tensorflow.load(), {changes})
+FRAMEWORK = replace(tensorflow.load(), **dict(dict(dialects=()), {changes}))
 """
 
 
@@ -44,7 +44,32 @@ def test_the_frameworks_of_this_repository_are_found_by_kind_and_by_name() -> No
     assert {GVK("kubeflow.org", "v1", "TFJob"), GVK("kubeflow.org", "v1", "MXJob")} <= kinds.keys()
     assert {"tensorflow", "mxnet"} <= names.keys()
     assert all(isinstance(framework, Framework) for framework in kinds.values())
-    assert all(names[framework.name] == framework for framework in kinds.values())
+    assert all(
+        framework in (names[framework.name], *names[framework.name].dialects) for framework in kinds.values()
+    )
+
+
+def test_the_dialects_of_a_framework_are_kinds_of_their_own_under_its_name() -> None:
+    older = {
+        gvk: framework.name for gvk, framework in registry.frameworks().items() if gvk.group != "kubeflow.org"
+    }
+    assert older == {
+        GVK("tensorflow.org", "v1alpha1", "TfJob"): "tensorflow",
+        GVK("mlkube.io", "v1beta1", "TfJob"): "tensorflow",
+        GVK("mlkube.io", "v1beta1", "MxJob"): "mxnet",
+        GVK("mxnet.mlkube.io", "v1beta1", "MxJob"): "mxnet",
+    }
+
+
+def test_the_kind_of_a_dialect_is_taken_too(install: Install) -> None:
+    install(
+        "zsamedialect",
+        LIKE_TENSORFLOW.format(
+            changes="name='z', kind='ZJob', plural='zjobs', dialects=tensorflow.load().dialects"
+        ),
+    )
+    with pytest.raises(BrokenFramework, match=r"kind tensorflow.org/v1alpha1 TfJob is taken by 'tensorflow'"):
+        registry.frameworks()
 
 
 def test_a_framework_that_somebody_installs_is_found(install: Install) -> None:

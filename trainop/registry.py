@@ -20,7 +20,7 @@ def frameworks() -> dict[GVK, Framework[Any]]:
         framework = _load(entry)
         served = (framework, *framework.dialects)
         kinds = [f"kind {each.gvk.api_version} {each.kind}" for each in served]
-        for claim in (*kinds, f"name {framework.name!r}"):
+        for claim in (kinds[0], f"name {framework.name!r}", *kinds[1:]):
             if claim in taken:
                 raise _broken(entry, f"its {claim} is taken by {_source(taken[claim])}")
             taken[claim] = entry

@@ -13,6 +13,8 @@ from trainop.framework import Bootstrap, Framework, Role, Wording, by_deciding_r
 from trainop.model import Env, Failed, Job, Member, Tally, Topology, Verdict
 
 TUNER_KEY = "tuner-server-key"
+ONE_MACHINE = {"DMLC_NODE_HOST": "127.0.0.1"}
+"""ps-lite looks for a network interface, and a laptop may have none."""
 
 
 class MXReplicaSpec(ReplicaSpec):
@@ -103,9 +105,7 @@ FRAMEWORK = Framework(
     bootstrap=bootstrap,
     env_everywhere=True,
     outcome=outcome,
-    one_machine={
-        "DMLC_NODE_HOST": "127.0.0.1"
-    },  # ps-lite looks for a network interface, and a laptop may have none
+    one_machine=ONE_MACHINE,
     wording=Wording(
         running="{kind} {name} is running.",
         succeeded="{kind} {name} is successfully completed.",

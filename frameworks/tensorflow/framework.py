@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -41,10 +42,6 @@ def bootstrap(job: Job[TFJobSpec], topology: Topology) -> Bootstrap:
     if len(topology) == 1:
         return lambda me: {}
     hosts = {role.lower(): [_host(m) for m in members] for role, members in topology.roles.items()}
-    cluster = _json(dict(sorted(hosts.items())))
-
-    def whole(me: Member) -> Env:
-        return {"TF_CONFIG": f'{{"cluster":{cluster},"task":{_task(me)},"environment":"cloud"}}'}
 
     def sparse(me: Member) -> Env:
         known: dict[str, Any] = {"worker": {}, "ps": []}
@@ -54,7 +51,13 @@ def bootstrap(job: Job[TFJobSpec], topology: Topology) -> Bootstrap:
             known["ps"] = [_host(me)]
         return {"TF_CONFIG": f'{{"cluster":{_json(known)},"task":{_task(me)}}}'}
 
-    return sparse if job.spec.enable_dynamic_worker else whole
+    return sparse if job.spec.enable_dynamic_worker else tf_config(hosts)
+
+
+def tf_config(hosts: Mapping[str, list[str]]) -> Bootstrap:
+    """The whole cluster, where each type of task has these hosts."""
+    cluster = _json(dict(sorted(hosts.items())))
+    return lambda me: {"TF_CONFIG": f'{{"cluster":{cluster},"task":{_task(me)},"environment":"cloud"}}'}
 
 
 def _host(member: Member) -> str:

@@ -55,7 +55,7 @@ def service(job: Job[Any]) -> dict[str, Any]:
 
 def _training(job: Job[Any]) -> dict[str, Any]:
     """The pod spec of a member whose image stands for the job's."""
-    role = next((role for role in ("Chief", "Master", "Worker") if role in job.replicas), "")
+    role = next((role for role in ("Chief", "Master", "Worker") if role in job.replicas), "PS")
     spec: dict[str, Any] = job.replicas[role].template["spec"]
     return spec
 

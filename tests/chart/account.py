@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,10 +58,11 @@ def objects(helm: Helm, namespace: str, *words: str) -> list[Raw]:
     return helm.objects(*RBAC, *words, namespace=namespace)
 
 
-def only_in(*namespaces: str, known: Iterable[Framework[Any]] = (), gang_scheduler: str = "") -> list[str]:
+def only_in(*namespaces: str, known: Collection[Framework[Any]] = (), gang_scheduler: str = "") -> list[str]:
     """The values for an operator that serves these namespaces, and kinds that the chart does not know."""
     values = [f"namespaces={{{','.join(namespaces)}}}", f"gangSchedulerName={gang_scheduler}"]
-    others = [framework for framework in known if framework.group != "kubeflow.org"]
+    dialects = {dialect.gvk for framework in known for dialect in framework.dialects}
+    others = [it for it in known if it.group != "kubeflow.org" and it.gvk not in dialects]
     for number, framework in enumerate(others):
         fields = {"group": framework.group, "kind": framework.kind, "resource": framework.plural}
         values += [f"extraJobs[{number}].{field}={value}" for field, value in fields.items()]

@@ -164,10 +164,10 @@ def test_what_is_required_and_missing_is_told_where_it_should_stand() -> None:
     assert mistakes(OTHER_MX) == ["5:1: spec.jobMode: is required -> write jobMode: MXTrain or MXTune"]
 
 
-def test_an_old_dialect_is_named_and_not_taken_apart() -> None:
-    old = "apiVersion: tensorflow.org/v1alpha1\nkind: TfJob\nmetadata: {name: a}\nspec: {replicaSpecs: [1]}\n"
+def test_a_strange_dialect_is_named_and_not_taken_apart() -> None:
+    old = "apiVersion: tensorflow.example.org/v1alpha1\nkind: TFJob\nmetadata: {name: a}\nspec: {replicaSpecs: [1]}\n"
     assert mistakes(old) == [
-        "1:13: apiVersion: no installed framework reads TfJob of tensorflow.org/v1alpha1 "
+        "1:13: apiVersion: no installed framework reads TFJob of tensorflow.example.org/v1alpha1 "
         "-> write it as a TFJob of kubeflow.org/v1"
     ]
 

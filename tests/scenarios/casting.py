@@ -25,9 +25,15 @@ PARTS: dict[str, dict[str, Any]] = {
 
 @cache
 def known_frameworks() -> dict[str, Framework[Any]]:
-    """All frameworks by kind, also the one in tests/thirdparty: found by its entry point, like any."""
+    """All frameworks by kind, also the one in tests/thirdparty: found by its entry point, like any. A dialect by
+    KIND.GROUP."""
     sys.path.insert(0, str(THIRD_PARTY))
     try:
-        return {gvk.kind: framework for gvk, framework in frameworks().items()}
+        found = frameworks()
+        dialects = {dialect.gvk for framework in found.values() for dialect in framework.dialects}
+        return {
+            f"{gvk.kind}.{gvk.group}" if gvk in dialects else gvk.kind: framework
+            for gvk, framework in found.items()
+        }
     finally:
         sys.path.remove(str(THIRD_PARTY))

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from trainop.errors import Usage
 from trainop.files import guess
@@ -39,11 +40,23 @@ def _from_path(path: Path) -> object:
     file = path / "__init__.py" if path.is_dir() else path
     if not file.is_file():
         raise Usage(f"{file}: there is no such file; name a Python file, or a folder with an __init__.py")
-    name = f"checked_{path.resolve().stem.replace('-', '_')}"
-    folders = [str(path)] if path.is_dir() else None
-    spec = spec_from_file_location(name, file, submodule_search_locations=folders)
+    name = _checked(path)
+    around = path.resolve().parent
+    if path.is_dir() and (around / "__init__.py").is_file():
+        # A folder of a package may import what lies beside it.
+        _module(_checked(around), around / "__init__.py", around)
+        name = f"{_checked(around)}.{name}"
+    return getattr(_module(name, file, path if path.is_dir() else None), ATTRIBUTE)
+
+
+def _checked(path: Path) -> str:
+    return f"checked_{path.resolve().stem.replace('-', '_')}"
+
+
+def _module(name: str, file: Path, folder: Path | None) -> ModuleType:
+    spec = spec_from_file_location(name, file, submodule_search_locations=[str(folder)] if folder else None)
     if spec is None or spec.loader is None:
         raise Usage(f"{file}: this is no Python module")
     module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, ATTRIBUTE)
+    return module

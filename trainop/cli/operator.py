@@ -46,7 +46,7 @@ class Address(click.ParamType[str]):
     "kinds",
     multiple=True,
     metavar="KIND",
-    help="Serve this kind only, such as tfjob; repeatable.",
+    help="Serve this kind only, such as TFJob or TfJob.tensorflow.org; repeatable.",
 )
 @click.option(
     "--cluster-domain",
@@ -165,9 +165,9 @@ def command(
     """
     logs.to_stderr(log_format, "debug" if verbose else log_level)
     installed = frameworks()
-    unknown = {kind.lower() for kind in kinds} - {gvk.kind.lower() for gvk in installed}
+    unknown = [kind for kind in kinds if not only(installed, [kind])]
     if unknown:
-        served = ", ".join(sorted(gvk.kind for gvk in installed))
+        served = ", ".join(sorted({gvk.kind for gvk in installed}))
         raise click.UsageError(
             f"no installed framework serves {', '.join(sorted(unknown))}; there are: {served}"
         )

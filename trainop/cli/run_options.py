@@ -49,8 +49,8 @@ def options(mounts: Iterable[str], pythons: Iterable[str], env: Iterable[str]) -
 
 
 def _resize(framework: Framework[Any], raw: Raw, scale: Iterable[str]) -> None:
-    replicas: Raw = raw["spec"][framework.replicas_field]
-    spellings = {str(role).lower(): role for role in replicas}
+    places = _places(framework, raw)
+    spellings = {role.lower(): role for role in places}
     for text in scale:
         role, number = _pair("--scale", text, "ROLE=N, such as Worker=2")
         if not number.isdecimal():
@@ -58,8 +58,22 @@ def _resize(framework: Framework[Any], raw: Raw, scale: Iterable[str]) -> None:
         spelling = spellings.get(role.lower())
         if spelling is None:
             raise Usage(f"--scale {text}: the job has no such role; it has {', '.join(spellings.values())}")
+        holder, key = places[spelling]
         # A copy: with YAML anchors two roles may be one object.
-        replicas[spelling] = {**replicas[spelling], "replicas": int(number)}
+        holder[key] = {**holder[key], "replicas": int(number)}
+
+
+def _places(framework: Framework[Any], raw: Raw) -> dict[str, tuple[Any, Any]]:
+    """Of each role of a job without mistakes: what holds its spec, and under which key."""
+    field = framework.replicas_field
+    if framework.manner.read is None:
+        return {str(role): (raw["spec"][field], role) for role in raw["spec"][field]}
+    reading, found = framework.manner.read(raw), {}
+    for role in reading.spec[field]:
+        place = reading.places[f"spec.{field}.{role}"].removeprefix("spec.")
+        name, _, number = place.removesuffix("]").partition("[")
+        found[role] = raw["spec"][name], int(number)
+    return found
 
 
 def _mount(text: str) -> tuple[str, Path]:

@@ -57,7 +57,7 @@ async def find(api: Api, known: Known, namespace: str, wanted: Wanted) -> Found:
     asked = await asyncio.gather(*(_one(api, kind, namespace, wanted.name) for kind in kinds))
     found = [it for it in asked if isinstance(it, Found)]
     if len(found) > 1:
-        names = " and ".join(_short(it) for it in found)
+        names = " and ".join(_short(it, with_group=True) for it in found)
         raise Usage(f"several jobs are called {wanted.name} in namespace {namespace}: say {names}")
     if found:
         return found[0]
@@ -100,5 +100,6 @@ async def _not_there(api: Api, kinds: list[Framework[Any]], namespace: str, want
     return f"{sentence}: `trainop status -A` lists those there are"
 
 
-def _short(found: Found) -> str:
-    return f"{found.framework.kind.lower()}/{found.raw['metadata']['name']}"
+def _short(found: Found, *, with_group: bool = False) -> str:
+    kind = found.framework.kind.lower() + (f".{found.framework.group}" if with_group else "")
+    return f"{kind}/{found.raw['metadata']['name']}"

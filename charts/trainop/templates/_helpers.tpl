@@ -40,14 +40,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- ternary .Values.config.file "/etc/config/controller_config_file.yaml" (not (empty .Values.config.configmap)) -}}
 {{- end -}}
 
-{{/* What the operator serves, as a YAML list of {group, kind, resource}. */}}
+{{/* What the operator serves, as a YAML list of {group, kind, resource}, and legacy: true for the kinds of 2017. */}}
 {{- define "trainop.jobs" -}}
 {{- $enabled := list -}}
 {{- range .Values.enabledKinds }}{{ $enabled = append $enabled (lower .) }}{{ end -}}
 {{- $jobs := list -}}
 {{- range $kind := list "TFJob" "MXJob" -}}
-{{- if or (empty $enabled) (has (lower $kind) $enabled) -}}
+{{- if or (empty $enabled) (has (lower $kind) $enabled) (has (printf "%s.kubeflow.org" (lower $kind)) $enabled) -}}
 {{- $jobs = append $jobs (dict "group" "kubeflow.org" "kind" $kind "resource" (printf "%ss" (lower $kind))) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := .Values.legacyKinds | ternary (list "TfJob.tensorflow.org" "TfJob.mlkube.io" "MxJob.mlkube.io" "MxJob.mxnet.mlkube.io") list -}}
+{{- $kind := splitn "." 2 $name -}}
+{{- if or (empty $enabled) (has (lower $kind._0) $enabled) (has (lower $name) $enabled) -}}
+{{- $jobs = append $jobs (dict "group" $kind._1 "kind" $kind._0 "resource" (printf "%ss" (lower $kind._0)) "legacy" true) -}}
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraJobs -}}
@@ -56,12 +62,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- toYaml $jobs -}}
 {{- end -}}
 
-{{/* One rule per API group of the served kinds: (dict "context" $ "subresource" "/status" "verbs" (list "patch")). */}}
+{{/* One rule per API group of the served kinds: (dict "context" $ "subresource" "/status" "verbs" (list "patch")).
+With "legacy" true only of the kinds of 2017, with false only of the others. */}}
 {{- define "trainop.jobRules" -}}
 {{- $resources := dict -}}
 {{- range include "trainop.jobs" .context | fromYamlArray -}}
+{{- if or (not (hasKey $ "legacy")) (eq $.legacy (.legacy | default false)) -}}
 {{- $name := printf "%s%s" .resource $.subresource -}}
 {{- $_ := set $resources .group (append (get $resources .group | default list) $name) -}}
+{{- end -}}
 {{- end -}}
 {{- range $group := keys $resources | sortAlpha }}
 - apiGroups: [{{ $group }}]
