@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,6 +163,18 @@ def test_only_the_kube_room_and_the_probes_know_http() -> None:
         if room(path) != "kube" and {"aiohttp", "httptools"} & {name.split(".")[0] for name in imports(path)}
     ]
     assert culprits == ["trainop/operator/probes.py"]
+
+
+def test_no_line_of_the_house_names_a_dialect() -> None:
+    """What knows of the kinds of 2017 is in frameworks/: everything else serves whatever it is given."""
+    words = ("mlkube", "tensorflow.org", "runtimeid", "2017")
+    culprits = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in python_files("trainop")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"\b(TfJob|MxJob)\b", line) or any(word in line.lower() for word in words)
+    ]
+    assert culprits == []
 
 
 def test_no_file_is_longer_than_four_hundred_lines() -> None:

@@ -86,8 +86,8 @@ class Installation(NamedTuple):
         return [name for words in self.values("--namespace") for name in words.split(",") if name]
 
     def serves(self, framework: Framework[Any]) -> bool:
-        kinds = [kind.lower() for kind in self.values("--enable-scheme")]
-        return not kinds or framework.kind.lower() in kinds
+        kinds = self.values("--enable-scheme")
+        return not kinds or any(map(framework.gvk.is_called, kinds))
 
     @property
     def elects(self) -> bool:
@@ -99,7 +99,12 @@ async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> Asyn
 
     What whoever asks may not see is a warning, and the rest is looked at all the same.
     """
-    kinds = list(frameworks.values())
+    dialects = {dialect.gvk for framework in frameworks.values() for dialect in framework.dialects}
+    kinds = [
+        framework
+        for gvk, framework in frameworks.items()
+        if gvk not in dialects or framework.plural in await api.served(gvk.group, gvk.version)
+    ]
     for framework in kinds:
         yield await _kind(api, framework)
     try:

@@ -126,6 +126,11 @@ class Framework(Generic[S]):
         return tuple(f"{self.group}/{version}" for version in (self.version, *self.older_versions))
 
     @property
+    def word(self) -> str:
+        """What the kind is called on a command line. One with a manner of its own has a newer namesake."""
+        return f"{self.kind.lower()}.{self.group}" if self.manner.read else self.kind.lower()
+
+    @property
     def controller(self) -> str:
         """The name under which the framework's controller labels its children and sends events."""
         return f"{self.kind.lower()}-controller"

@@ -30,6 +30,10 @@ class GVK(NamedTuple):
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    def is_called(self, word: str) -> bool:
+        """KIND or KIND.GROUP, in any letter case."""
+        return word.lower() in (self.kind.lower(), f"{self.kind}.{self.group}".lower())
+
 
 class HostVolume(Struct, frozen=True):
     """A path of the node, such as the libraries of its driver, and where a container finds it."""

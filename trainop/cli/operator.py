@@ -46,7 +46,7 @@ class Address(click.ParamType[str]):
     "kinds",
     multiple=True,
     metavar="KIND",
-    help="Serve this kind only, such as TFJob or TfJob.tensorflow.org; repeatable.",
+    help="Serve this kind only, such as TFJob or TFJob.kubeflow.org; repeatable.",
 )
 @click.option(
     "--cluster-domain",

@@ -33,7 +33,7 @@ class Written(NamedTuple):
         name = metadata.get("name") if isinstance(metadata, Mapping) else None
         if not isinstance(name, str):
             raise Usage(f"the job in {self.path} has no metadata.name: say which job you mean by its name")
-        return Wanted(name, f"{self.framework.kind.lower()}.{self.framework.group}")
+        return Wanted(name, self.framework.word)
 
     @property
     def namespace(self) -> str | None:

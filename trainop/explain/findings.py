@@ -44,7 +44,7 @@ def kubectl(evidence: Evidence, *words: str) -> str:
 
 def ours(evidence: Evidence, command: str, *words: str) -> str:
     """A command of our own about this job."""
-    there = (f"{evidence.framework.kind.lower()}/{evidence.job.name}", "-n", evidence.job.namespace)
+    there = (f"{evidence.framework.word}/{evidence.job.name}", "-n", evidence.job.namespace)
     return " ".join(("trainop", command, *((evidence.home,) if evidence.home else there), *words))
 
 

@@ -58,7 +58,7 @@ def invalid(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _mend(evidence: Evidence) -> tuple[str, ...]:
-    edit = kubectl(evidence, "edit", evidence.framework.kind.lower(), evidence.job.name)
+    edit = kubectl(evidence, "edit", evidence.framework.word, evidence.job.name)
     if evidence.job.status.finished:
         return ("mend the file, delete the job and submit it anew", ours(evidence, "delete"))
     return ("mend the spec:", edit)

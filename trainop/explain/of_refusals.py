@@ -29,7 +29,7 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
             yield Finding("Forbidden", message, (told,), then)
         case "InvalidTemplate":
             message = f"the API server does not take the pods of {evidence.title}: their template is wrong."
-            edit = kubectl(evidence, "edit", evidence.framework.kind.lower(), evidence.job.name)
+            edit = kubectl(evidence, "edit", evidence.framework.word, evidence.job.name)
             yield Finding("InvalidTemplate", message, (told,), ("mend the field it names:", edit))
         case "PodGroupUnavailable":
             message = f"{evidence.title} waits for a gang scheduler that is not there."

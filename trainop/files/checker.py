@@ -10,10 +10,10 @@ from trainop.crd import crd
 from trainop.files import guess
 from trainop.files.documents import Document
 from trainop.files.nodes import Place, Stand, around
-from trainop.files.schema import UNKNOWN, Comparison, Finding
+from trainop.files.schema import Comparison, Finding
 from trainop.framework import Framework
 from trainop.model import GVK, Job, Problem
-from trainop.parse import parse
+from trainop.parse import UNKNOWN, parse
 from trainop.podschema import Schema, metadata_schema
 
 _TEXT: Schema = {"type": "string"}
@@ -188,6 +188,8 @@ def _advice(framework: Framework[Any], problem: Problem) -> str:
         return f"write name: {framework.container}"
     if problem.message == rules.image_message():
         return "write image: NAME:TAG"
+    if problem.message == UNKNOWN:
+        return "remove it, or write it as it should be"
     return ""
 
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from trainop.files import guess
 from trainop.files.nodes import below
+from trainop.parse import UNKNOWN
 from trainop.podschema import Schema
 
-UNKNOWN = "unknown field"
 _NOTHING = object()
 _TYPES: dict[str, tuple[tuple[type, ...], str, str]] = {
     "object": ((dict,), "a mapping of names to values", ""),

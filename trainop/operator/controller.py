@@ -214,9 +214,4 @@ async def _at_most(seconds: float, wait: Awaitable[None], otherwise: str) -> Non
 
 def only(frameworks: Mapping[GVK, Framework[Any]], kinds: Collection[str]) -> dict[GVK, Framework[Any]]:
     """The frameworks of these kinds, as KIND or KIND.GROUP in any letter case; all of them when none is named."""
-    wanted = {kind.lower() for kind in kinds}
-    return {gvk: f for gvk, f in frameworks.items() if not wanted or wanted & _names(gvk)}
-
-
-def _names(gvk: GVK) -> set[str]:
-    return {gvk.kind.lower(), f"{gvk.kind}.{gvk.group}".lower()}
+    return {gvk: f for gvk, f in frameworks.items() if not kinds or any(map(gvk.is_called, kinds))}
