@@ -9,7 +9,7 @@ from trainop import template
 from trainop.model import Accelerator, HostVolume, Settings
 
 OLD_GPU, GPU = "alpha.kubernetes.io/nvidia-gpu", "nvidia.com/gpu"
-"""What jobs of 2017 ask for, and what has taken its place: no node offers the old one any more."""
+"""What old jobs ask for, and what has taken its place: no node offers the old one any more."""
 
 
 def fitted(settings: Settings, trainer: str, spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The controller config file: what containers get that ask for an accelerator, as operators have read it since 2017.
+"""The controller config file: what containers get that ask for an accelerator, as the first operators read it.
 
 Old files were written against parsers that overlooked much, so this one does too; but what would make pods that the
 API server refuses is told before the first of them is made.
