@@ -15,6 +15,7 @@ from typing import Any, Literal
 from tests.crashing import Crash, Ledger, Operator, operator, version
 from tests.scenarios import test_blocked as blocked
 from tests.scenarios import test_gang as gangs
+from tests.scenarios import test_legacy as legacy
 from tests.scenarios import test_scenarios as stories
 from tests.scenarios.casting import PARTS, known_frameworks
 from tests.scenarios.stage import PATIENCE, Cast, Stage
@@ -44,6 +45,10 @@ PLAINEST: list[Story] = [
     stories.test_a_name_taken_by_something_else_is_told_and_mended_by_removing_it,
     blocked.test_a_quota_that_is_used_up_is_told_and_mended_by_lifting_it,
 ]
+OLDER: list[Story] = [
+    legacy.test_a_job_of_2017_goes_from_yaml_to_done,
+    legacy.test_an_exit_code_of_128_or_more_brings_a_new_pod,
+]
 VOLCANO = Settings(gang_scheduler="volcano")
 MARKER = "marker"
 WHEN: tuple[Literal["before", "after"], ...] = ("before", "after")
@@ -63,6 +68,8 @@ GANGS: list[Story] = [a_gang_is_suspended_and_resumed, a_gang_is_scaled]
 
 
 def a_cast(kind: str, **changes: Any) -> Cast:
+    if kind in legacy.KINDS:
+        return legacy.Era(known_frameworks()[kind], **legacy.KINDS[kind] | changes)
     return Cast(known_frameworks()[kind], **PARTS[kind] | changes)
 
 
@@ -121,7 +128,10 @@ async def told(story: Story, stage: Stage, *crashes: Crash) -> Telling:
         await quiet(stage, kinds, ledger, running)
         children = {what: n for what, n in ledger.done.items() if f" {framework.plural}/" not in what}
         last = await end(stage, kinds)
-    return Telling(_nameless(stage, last), _nameless(stage, children), ledger.tries, ledger.deaths)
+        number = await _number(stage)
+    return Telling(
+        _nameless(stage, number, last), _nameless(stage, number, children), ledger.tries, ledger.deaths
+    )
 
 
 async def quiet(stage: Stage, kinds: list[Resource], ledger: Ledger, running: Operator) -> None:
@@ -186,7 +196,15 @@ async def end(stage: Stage, kinds: list[Resource]) -> Raw:
     }
 
 
-def _nameless(stage: Stage, value: Any) -> Any:
+async def _number(stage: Stage) -> str:
+    """What stands in the names of the children of some kinds, and is another one for each job."""
+    try:
+        return str((await stage.job())["spec"].get("RuntimeId", "-"))
+    except Gone:
+        return "-"
+
+
+def _nameless(stage: Stage, number: str, value: Any) -> Any:
     """With the same names for whichever job it was told of."""
     text = json.dumps(value).replace(stage.name, "JOB").replace(stage.namespace, "NAMESPACE")
-    return json.loads(text)
+    return json.loads(text.replace(f"-{number}-", "-NUMBER-"))

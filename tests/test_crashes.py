@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.crash_stories import GANGS, PLAINEST, Story, a_cast, crash_at_every_write
+from tests.crash_stories import GANGS, OLDER, PLAINEST, Story, a_cast, crash_at_every_write
 from tests.scenarios.casting import PARTS
 from tests.scenarios.quota import Strict
 from tests.scenarios.stage import Stage
@@ -16,6 +16,7 @@ from tests.scenarios.stage import Stage
 PLAYED = [("TFJob", story) for story in PLAINEST + GANGS] + [
     (kind, PLAINEST[4]) for kind in PARTS if kind != "TFJob"
 ]
+PLAYED += [(kind, story) for kind in ("TfJob.tensorflow.org", "MxJob.mlkube.io") for story in OLDER]
 
 
 @pytest.mark.thorough
