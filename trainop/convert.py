@@ -80,7 +80,8 @@ def _of_older_version(framework: Framework[Any], raw: Mapping[str, Any]) -> Mode
     spec = {RENAMED.get(key, key): value for key, value in _mapping(written).items()}
     names = [field.alias or name for name, field in Limits.model_fields.items()]
     beside = {name: spec.pop(name) for name in names if name in spec}
-    policy = beside | dict(_mapping(spec.pop("runPolicy", None)))
+    inner = _mapping(spec.pop("runPolicy", None))
+    policy = beside | {name: value for name, value in inner.items() if value is not None}
     changed = [f"spec.{old} is now called {new}" for old, new in RENAMED.items() if old in _mapping(written)]
     changed += [f"spec.{name} is now in spec.runPolicy" for name in beside]
     made = ({"runPolicy": policy} if policy else {}) | spec

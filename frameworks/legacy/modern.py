@@ -15,8 +15,8 @@ EXIT_CODES = (
     "a {role} that ends with 128 or 139 was tried again, and has failed for good now; one that was out of memory "
     "had failed for good, and is tried again now"
 )
-KEPT_ALL = {CLEANUP: "All"}
-"""What kubeflow.org/v1alpha1 took for granted: nothing stays after the end."""
+NOTHING_STAYS = {CLEANUP: "All"}
+"""What kubeflow.org/v1alpha1 took for granted at the end of a job."""
 Raw = Mapping[str, Any]
 
 
@@ -25,9 +25,8 @@ def with_defaults(defaults: Callable[[Raw], Raw]) -> Callable[[Raw], Raw]:
 
     def prepared(spec: Raw) -> Raw:
         written = {str(key).replace("_", "").lower() for key in spec}
-        return {key: value for key, value in defaults(spec).items() if key.lower() not in written} | dict(
-            spec
-        )
+        missing = {key: value for key, value in defaults(spec).items() if key.lower() not in written}
+        return {**missing, **spec}
 
     return prepared
 
@@ -36,7 +35,8 @@ def policy(reading: Reading) -> dict[str, Any]:
     """`runPolicy`, with what may stand beside it; the inner one wins."""
     spec = reading.spec
     beside = {name: spec[name] for name in LIMITS if name in spec and name != "runPolicy"}
-    return beside | dict(spec.get("runPolicy") or {})
+    inner = {name: value for name, value in (spec.get("runPolicy") or {}).items() if value is not None}
+    return beside | inner
 
 
 def replicas(reading: Reading, words: Words, port_name: str) -> dict[str, Any]:

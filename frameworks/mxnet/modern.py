@@ -35,7 +35,7 @@ def _defaults(spec: Mapping[str, Any]) -> Mapping[str, Any]:
         for key, value in entry.items()
         if key.replace("_", "").lower() == "mxreplicatype"
     }
-    return {**common.KEPT_ALL, "jobMode": "local" if types <= {"WORKER"} else "dist"}
+    return {**common.NOTHING_STAYS, "jobMode": "local" if types <= {"WORKER"} else "dist"}
 
 
 COUSINS = {"kubeflow.org/v1alpha1 MXJob": Cousin(common.with_defaults(_defaults), (WORKER_ENDED,))}

@@ -17,7 +17,7 @@ WORKERS = "a worker other than 0 that fails for good fails the job"
 CHIEF = "terminationPolicy: {role} {index} ended the job; now {decider} does"
 COUSINS = {
     "tensorflow.org/v1alpha1 TFJob": Cousin(lambda spec: spec),
-    "kubeflow.org/v1alpha1 TFJob": Cousin(common.with_defaults(lambda spec: common.KEPT_ALL)),
+    "kubeflow.org/v1alpha1 TFJob": Cousin(common.with_defaults(lambda spec: common.NOTHING_STAYS)),
 }
 
 

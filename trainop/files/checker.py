@@ -123,7 +123,12 @@ class _Identity:
         self, frameworks: Mapping[GVK, Framework[Any]], api_version: str, value: Mapping[str, Any]
     ) -> None:
         self.framework = _meant(frameworks, api_version, self.name, value)
-        if self.framework:
+        known = [cousin for framework in frameworks.values() for cousin in framework.manner.cousins]
+        if f"{api_version} {self.name}" in known:
+            self.stranger = True
+            message = f"{self.name} of {api_version} is not served"
+            self._say("apiVersion", message, "rewrite it with `trainop convert`")
+        elif self.framework:
             self._compare(self.framework, api_version, self.name)
         elif not (api_version and self.name):
             missing = "kind" if api_version else "apiVersion"
