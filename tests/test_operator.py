@@ -151,7 +151,7 @@ def test_applying_twice_changes_nothing(cluster: Cluster, who: Account, tmp_path
 def test_a_kind_without_its_crd_is_named_at_the_start(who: Account, tmp_path: Path) -> None:
     with operator(who, tmp_path, "--enable-scheme", "tfjob") as process:
         words = process.last_words()
-    assert "serving TFJob in all namespaces" in words
+    assert "serving TFJob, TfJob in all namespaces" in words
     env = {**os.environ, **who.environment, "PYTHONPATH": str(ROOT / "tests/thirdparty")}
     alone = Process(
         [TRAINOP, "operator", *NO_PORTS, "--enable-scheme", "concert"], log=tmp_path / "alone.log", env=env

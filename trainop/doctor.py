@@ -99,13 +99,11 @@ async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> Asyn
 
     What whoever asks may not see is a warning, and the rest is looked at all the same.
     """
-    dialects = {dialect.gvk for framework in frameworks.values() for dialect in framework.dialects}
-    kinds = [
-        framework
-        for gvk, framework in frameworks.items()
-        if gvk not in dialects or framework.plural in await api.served(gvk.group, gvk.version)
-    ]
-    for framework in kinds:
+    kinds = []
+    for framework in frameworks.values():
+        if framework.older and framework.plural not in await api.served(framework.group, framework.version):
+            continue
+        kinds.append(framework)
         yield await _kind(api, framework)
     try:
         installations = [
@@ -325,8 +323,8 @@ async def _hook(
     except Refused as error:
         yield Finding("warning", "webhook", f"you cannot see who is asked about jobs: {error}", ASK)
         return
-    asked = {plural for hook in hooks for rule in hook.get("rules") or () for plural in rule["resources"]}
-    if dead := [kind.kind for kind in left if kind.plural in asked]:
+    asked = [rule for hook in hooks for rule in hook.get("rules") or ()]
+    if dead := [kind.kind for kind in left if any(_about(rule, kind) for rule in asked)]:
         yield Finding(
             "problem",
             "webhook",
@@ -334,6 +332,10 @@ async def _hook(
             f"kubectl delete validatingwebhookconfiguration {OLD_HOOK}\n"
             "or, where it serves other kinds, take the entries for these from it",
         )
+
+
+def _about(rule: Raw, kind: Framework[Any]) -> bool:
+    return kind.plural in rule["resources"] and bool({kind.group, "*"} & set(rule["apiGroups"]))
 
 
 def _rival(what: str, namespace: str, name: str, frameworks: Iterable[Framework[Any]]) -> Finding:
@@ -350,7 +352,8 @@ async def _writing(api: Client, framework: Framework[Any]) -> AsyncIterator[Find
     except Gone:
         return
     except Refused as error:
-        yield Finding("warning", "rivals", f"you cannot see who writes {framework.plural}: {error}", ASK)
+        if not framework.older:
+            yield Finding("warning", "rivals", f"you cannot see who writes {framework.plural}: {error}", ASK)
         return
     if writers := sorted(set(_writers(jobs))):
         yield Finding(

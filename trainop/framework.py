@@ -126,9 +126,14 @@ class Framework(Generic[S]):
         return tuple(f"{self.group}/{version}" for version in (self.version, *self.older_versions))
 
     @property
+    def older(self) -> bool:
+        """It is not written as v1 writes jobs: it has a newer namesake, and most people have none of its jobs."""
+        return self.manner.read is not None
+
+    @property
     def word(self) -> str:
-        """What the kind is called on a command line. One with a manner of its own has a newer namesake."""
-        return f"{self.kind.lower()}.{self.group}" if self.manner.read else self.kind.lower()
+        """What the kind is called on a command line."""
+        return f"{self.kind.lower()}.{self.group}" if self.older else self.kind.lower()
 
     @property
     def controller(self) -> str:

@@ -42,7 +42,8 @@ def serving(known: Known, word: str) -> list[Framework[Any]]:
     kinds = list(known.values())
     found = [kind for kind in kinds if not word or word.lower() in _names(kind)]
     if not found:
-        raise Usage(f"no job kind is called {word}; there are: {', '.join(kind.kind for kind in kinds)}")
+        there = ", ".join(kind.kind for kind in kinds if not kind.older)
+        raise Usage(f"no job kind is called {word}; there are: {there}")
     return found
 
 
@@ -57,12 +58,14 @@ async def find(api: Api, known: Known, namespace: str, wanted: Wanted) -> Found:
     asked = await asyncio.gather(*(_one(api, kind, namespace, wanted.name) for kind in kinds))
     found = [it for it in asked if isinstance(it, Found)]
     if len(found) > 1:
-        names = " and ".join(_short(it, with_group=True) for it in found)
+        alike = len({it.framework.kind.lower() for it in found}) < len(found)
+        names = " and ".join(_short(it, with_group=alike) for it in found)
         raise Usage(f"several jobs are called {wanted.name} in namespace {namespace}: say {names}")
     if found:
         return found[0]
-    if refusals := [it for it in asked if isinstance(it, Refused)]:
-        raise refusals[0]
+    for kind, it in zip(kinds, asked, strict=True):
+        if isinstance(it, Refused) and (len(kinds) == 1 or not kind.older):
+            raise it
     raise NotThere(await _not_there(api, kinds, namespace, wanted))
 
 
@@ -86,6 +89,11 @@ async def _all(api: Api, kind: Framework[Any], namespace: str | None) -> list[Fo
         return [Found(kind, raw) for raw in (await api.list(resource(kind), dict, namespace=namespace)).items]
     except Gone:
         return []
+    except Refused:
+        # Who may not see jobs of older kinds has most likely none.
+        if kind.older:
+            return []
+        raise
 
 
 async def _not_there(api: Api, kinds: list[Framework[Any]], namespace: str, wanted: Wanted) -> str:

@@ -139,12 +139,11 @@ def _freeze() -> None:
 async def _served(api: Client, frameworks: Mapping[GVK, Framework[Any]]) -> dict[GVK, Framework[Any]]:
     """The frameworks whose CRD is installed."""
     served = {}
-    dialects = {dialect.gvk for framework in frameworks.values() for dialect in framework.dialects}
     for gvk, framework in frameworks.items():
         if framework.plural in await api.served(gvk.group, gvk.version):
             served[gvk] = framework
         else:
-            level = logging.DEBUG if gvk in dialects else logging.WARNING
+            level = logging.DEBUG if framework.older else logging.WARNING
             log.log(level, "%s of %s is not served here: its CRD is not installed", gvk.kind, gvk.group)
     if not served:
         raise Usage(
