@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chart.helm import Helm, one
 from tests.cluster.controlplane import Cluster
 from trainop.registry import by_name
 
@@ -60,6 +61,13 @@ def test_every_command_of_the_page_works_in_its_order(crds: Cluster, namespace: 
             words, cwd=workplace, env=env, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_the_release_of_2017_is_one_that_helm_renders(helm: Helm) -> None:
+    [line] = re.findall(r"^helm install tf-job charts/trainop (.*)$", TEXT, re.MULTILINE)
+    objects = helm.objects(*line.split(), release="tf-job", namespace="default")
+    assert one(objects, "ConfigMap", "tf-job-operator-config")
+    assert one(objects, "ClusterRoleBinding")
 
 
 def test_the_table_names_every_kind_and_version_that_is_served() -> None:

@@ -53,6 +53,10 @@ def test_a_container_that_asks_gets_volumes_mounts_and_variables(field: str) -> 
     assert made["containers"][0]["env"] == ENV
 
 
+def test_settings_with_accelerators_can_be_a_key() -> None:
+    assert hash(SETTINGS) == hash(Settings(accelerators=(AZURE,)))
+
+
 def test_asking_in_both_limits_and_requests_gets_them_once_whatever_the_amount() -> None:
     made = fitted(asking(resources={"limits": {OLD: 0}, "requests": {OLD: 0}}))
     assert (made["volumes"], made["containers"][0]["env"]) == ([LIB, BIN], ENV)

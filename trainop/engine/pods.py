@@ -35,7 +35,7 @@ def manifest(
         metadata["annotations"] = annotations
     fitted = accelerators.fitted(settings, framework.container, replica.template["spec"])
     spec = fitted | {
-        "containers": [_container(framework, c, env) for c in template.mappings(fitted["containers"])],
+        "containers": [_container(framework, c, env) for c in template.containers({"spec": fitted})],
         "restartPolicy": pod_restart_policy(replica.restart_policy),
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
