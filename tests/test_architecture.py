@@ -22,6 +22,7 @@ MAY_USE = {
     "template": set(),
     "rules": {"framework", "model", "template"},
     "parse": {"api", "framework", "model", "rules"},
+    "convert": {"api", "framework", "manner", "model", "parse"},
     "engine": {"api", "framework", "manner", "model", "template"},
     "podschema": {"api"},
     "crd": {"api", "framework", "podschema", "rules"},
@@ -53,6 +54,7 @@ MAY_USE = {
     "cli": {
         "api",
         "check",
+        "convert",
         "crd",
         "doctor",
         "engine",
@@ -70,7 +72,19 @@ MAY_USE = {
         "rundir",
     },
 }
-CORE = ("api", "model", "manner", "framework", "template", "rules", "parse", "engine", "explain", "render")
+CORE = (
+    "api",
+    "model",
+    "manner",
+    "framework",
+    "template",
+    "rules",
+    "parse",
+    "engine",
+    "explain",
+    "render",
+    "convert",
+)
 FOR_FRAMEWORKS = {"api", "framework", "manner", "model"}
 FORBIDDEN_IN_CORE = {
     "aiohttp", "asyncio", "httptools", "kubernetes", "logging", "os", "random", "secrets", "socket", "subprocess",

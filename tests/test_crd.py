@@ -103,6 +103,19 @@ def test_a_crd_fits_into_the_annotation_of_kubectl_apply_with_room_to_spare(name
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_older_versions_are_served_and_take_anything_and_one_version_is_stored(name: str) -> None:
+    framework = registry.by_name()[name]
+    first, *older = crd(framework)["spec"]["versions"]
+    assert (first["name"], first["storage"]) == (framework.version, True)
+    assert "deprecated" not in first
+    assert [version["name"] for version in older] == list(framework.older_versions)
+    for version in older:
+        assert (version["served"], version["storage"], version["deprecated"]) == (True, False, True)
+        properties = version["schema"]["openAPIV3Schema"]["properties"]
+        assert all(properties[field]["x-kubernetes-preserve-unknown-fields"] for field in ("spec", "status"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_two_calls_make_the_same_crd_and_share_nothing(name: str) -> None:
     framework = registry.by_name()[name]
     first, second = crd(framework), crd(framework)
@@ -253,8 +266,8 @@ def test_a_framework_of_twenty_roles_is_within_the_api_servers_cost_limits(crds:
 def test_only_a_framework_with_workers_can_be_scaled() -> None:
     framework = registry.by_name()["tensorflow"]
     for roles, scalable in ((framework.roles, True), ((Role("Singer", decides=1),), False)):
-        (version,) = crd(replace(framework, roles=roles))["spec"]["versions"]
-        assert ("scale" in version["subresources"]) is scalable
+        versions = crd(replace(framework, roles=roles))["spec"]["versions"]
+        assert [("scale" in version["subresources"]) for version in versions] == [scalable] * len(versions)
 
 
 def test_short_names_are_those_of_the_framework() -> None:

@@ -20,7 +20,7 @@ from trainop.engine.topology import leads, topology
 from trainop.framework import Framework, Role
 from trainop.model import Job, SeenContainer, SeenPod
 from trainop.parse import parse
-from trainop.registry import frameworks
+from trainop.registry import by_name
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 CODES = ("0", "1", "2", "126", "127", "128", "130", "137", "138", "139", "143", "255", "none")
@@ -37,6 +37,9 @@ def _head(framework: Framework[Any]) -> Iterator[str]:
     yield f"# {framework.kind}"
     yield ""
     yield f"`apiVersion: {framework.gvk.api_version}`, `kind: {framework.kind}`. Made by `make reference`; do not edit."
+    if framework.older_versions:
+        yield ""
+        yield f"Read in the same way, and stored as {framework.version}: {', '.join(framework.older_versions)}."
 
 
 def _spec(framework: Framework[Any]) -> Iterator[str]:
@@ -297,7 +300,7 @@ def _sentence(message: str, framework: Framework[Any]) -> str:
 def main() -> None:
     """Write docs/reference anew."""
     FOLDER.mkdir(exist_ok=True)
-    for framework in frameworks().values():
+    for framework in by_name().values():
         if framework.name in BUILT_IN:
             path = FOLDER / f"{framework.kind.lower()}.md"
             path.write_text(page(framework))

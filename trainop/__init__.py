@@ -13,6 +13,7 @@
     engine/       what should happen next: pure functions, one policy a file    (core)
     explain/      why a job is as it is: evidence in, findings out              (core)
     render.py     what the operator would make of a job                         (core)
+    convert.py    jobs of dialects and older versions as v1                     (core)
     parse.py      what a user wrote, as a Job; every mistake with its path      (core)
     rules.py      what must hold between fields, in Python and in CEL at once   (core)
     template.py   looking into a user's pod template                            (core)

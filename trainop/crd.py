@@ -52,20 +52,39 @@ def crd(framework: Framework[Any]) -> dict[str, Any]:
     }
     if framework.short_names:
         names["shortNames"] = list(framework.short_names)
-    version = {
-        "name": framework.version,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": _job(framework)},
-        "subresources": {"status": {}, **_scale(framework)},
-        "additionalPrinterColumns": deepcopy(_COLUMNS),
-    }
+    versions = [
+        _version(framework, framework.version, _job(framework)),
+        *(_older(framework, version) for version in framework.older_versions),
+    ]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{framework.plural}.{framework.group}"},
-        "spec": {"group": framework.group, "scope": "Namespaced", "names": names, "versions": [version]},
+        "spec": {"group": framework.group, "scope": "Namespaced", "names": names, "versions": versions},
     }
+
+
+def _version(framework: Framework[Any], name: str, schema: Schema) -> dict[str, Any]:
+    return {
+        "name": name,
+        "served": True,
+        "storage": name == framework.version,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}, **_scale(framework)},
+        "additionalPrinterColumns": deepcopy(_COLUMNS),
+    }
+
+
+def _older(framework: Framework[Any], name: str) -> dict[str, Any]:
+    """Takes everything, as the schema of the fields in each version would be too much for `kubectl apply`. Who
+    reads the job in the stored version, as the operator does, gets the fields of that one only."""
+    kind, stored = framework.kind, framework.gvk.api_version
+    warning = (
+        f"{framework.group}/{name} {kind} is read as {stored}, and checked only once the operator sees it; "
+        "`trainop convert` rewrites it"
+    )
+    version = _version(framework, name, _any_job(framework))
+    return {**version, "deprecated": True, "deprecationWarning": warning}
 
 
 def _job(framework: Framework[Any]) -> Schema:

@@ -92,6 +92,8 @@ class Framework(Generic[S]):
     plural: str
     group: str = "kubeflow.org"
     version: str = "v1"
+    older_versions: tuple[str, ...] = ()
+    """Versions whose jobs are read like those of `version`, in which they are stored."""
     short_names: tuple[str, ...] = ()
     spec: type[S]
     roles: tuple[Role, ...]
@@ -117,6 +119,11 @@ class Framework(Generic[S]):
     @property
     def gvk(self) -> GVK:
         return GVK(self.group, self.version, self.kind)
+
+    @property
+    def api_versions(self) -> tuple[str, ...]:
+        """As users may write them, the one that is stored first."""
+        return tuple(f"{self.group}/{version}" for version in (self.version, *self.older_versions))
 
     @property
     def older(self) -> bool:

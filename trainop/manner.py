@@ -6,8 +6,10 @@ The defaults are those of the kubeflow.org/v1 kinds; a kind that was there befor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic
+
+from msgspec import Struct
 
 from trainop.api.status import JobStatus
 from trainop.model import Env, Job, Reading, S
@@ -26,6 +28,24 @@ def child_name(job: Job[Any], role: str, index: int) -> str:
 
 def no_labels(job: Job[Any], role: str, index: int | None) -> Env:
     return {}
+
+
+class Modern(Struct, frozen=True):
+    """A spec of another kind, as the framework's own kind has it."""
+
+    spec: Mapping[str, Any]
+    changed: tuple[str, ...] = ()
+    """What is written or called otherwise, a sentence each."""
+    lost: tuple[str, ...] = ()
+    """What the job did and does no more, a sentence each."""
+
+
+class Cousin(Struct, frozen=True):
+    """A kind that is not served, but written in this manner."""
+
+    prepared: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    """Its spec, with what it takes for granted."""
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,3 +67,7 @@ class Manner(Generic[S]):
     """Under `ExitCode`: whether a member that ended with this code, for this reason, is tried again."""
     deciding: Callable[[Job[S]], tuple[str, ...]] | None = None
     """The roles whose end is the job's, where it is not the roles themselves that say so."""
+    modern: Callable[[Reading], Modern] | None = None
+    """What becomes of an object that `read` has read without problems, when it is converted."""
+    cousins: Mapping[str, Cousin] = field(default_factory=dict)
+    """By `GROUP/VERSION KIND`: they can be converted, too."""

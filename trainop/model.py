@@ -35,6 +35,23 @@ class GVK(NamedTuple):
         return word.lower() in (self.kind.lower(), f"{self.kind}.{self.group}".lower())
 
 
+class HostVolume(Struct, frozen=True):
+    """A path of the node, such as the libraries of its driver, and where a container finds it."""
+
+    name: str
+    mount_path: str
+    host_path: str
+
+
+class Accelerator(Struct, frozen=True):
+    """What a container needs that asks for a resource which nodes do not hand out with all its parts."""
+
+    resource: str
+    volumes: tuple[HostVolume, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    """Names and values."""
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """What the operator was told about the cluster when it was started."""
 
@@ -42,6 +59,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Ends the DNS names that members are told, when the cluster has a domain of its own."""
     gang_scheduler: str = ""
     """As the user named it; `engine/gang.py` knows what it means."""
+    accelerators: tuple[Accelerator, ...] = ()
+    rename_gpu: bool = True
+    """Ask nodes for GPUs by the name they have today, whatever a job calls them."""
 
 
 DEFAULTS = Settings()

@@ -12,6 +12,11 @@ def containers(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return mappings(spec.get("containers")) if isinstance(spec, Mapping) else []
 
 
+def mapping(written: Any) -> Mapping[str, Any]:
+    """Empty when it is none."""
+    return written if isinstance(written, Mapping) else {}
+
+
 def mappings(written: Any) -> list[Mapping[str, Any]]:
     """What of a list has the shape of an object."""
     return (
@@ -24,14 +29,16 @@ def container(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return next((c for c in containers(template) if c.get("name") == name), {})
 
 
+def resources(container: Mapping[str, Any], field: str) -> Mapping[str, Any] | None:
+    """The `limits` or `requests` of a container; None when it says nothing of them."""
+    found = mapping(container.get("resources")).get(field)
+    return None if found is None else mapping(found)
+
+
 def requests(container: Mapping[str, Any]) -> Mapping[str, Any]:
     """The resources a container asks for: its requests, or its limits when it says nothing of requests."""
-    resources = container.get("resources")
-    if not isinstance(resources, Mapping):
-        return {}
-    requests = resources.get("requests")
-    found = resources.get("limits") if requests is None else requests
-    return found if isinstance(found, Mapping) else {}
+    requests = resources(container, "requests")
+    return (resources(container, "limits") or {}) if requests is None else requests
 
 
 def port(template: Mapping[str, Any], container_name: str, port_name: str, default: int) -> int:

@@ -88,6 +88,7 @@ FRAMEWORK = Framework(
     name="mxnet",
     kind="MXJob",
     plural="mxjobs",
+    older_versions=("v1beta1", "v1alpha2"),
     short_names=("mxj",),
     spec=MXJobSpec,
     roles=(

@@ -13,6 +13,7 @@ from trainop.model import Env, Job, Member, Reading, Topology
 
 from ..legacy import status, ways  # noqa: TID252 - what the dialects of all frameworks share lies beside them
 from ..legacy.reading import CLEANUP, LIMITS, Notes, Raw, Words, common, replicas  # noqa: TID252 - the same
+from . import modern
 from .framework import ONE_MACHINE, MXJobSpec
 
 WORDS = Words(
@@ -123,6 +124,8 @@ def _dialect(group: str) -> Framework[MxJobSpec]:
             labels=partial(_labels, group),
             stamp=ways.stamp,
             retryable=ways.retryable,
+            modern=partial(modern.modern, WORDS),
+            cousins=modern.COUSINS if group == "mxnet.mlkube.io" else {},
         ),
     )
 

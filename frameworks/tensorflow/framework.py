@@ -119,6 +119,7 @@ FRAMEWORK = Framework(
     name="tensorflow",
     kind="TFJob",
     plural="tfjobs",
+    older_versions=("v1beta2", "v1beta1", "v1alpha2"),
     short_names=("tfj",),
     spec=TFJobSpec,
     roles=(

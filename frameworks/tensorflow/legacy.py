@@ -25,7 +25,7 @@ from ..legacy.reading import (  # noqa: TID252 - the same
     has_container,
     replicas,
 )
-from . import server, tensorboard
+from . import modern, server, tensorboard
 from .framework import TFJobSpec, tf_config
 
 IMAGE = "tensorflow/tensorflow:1.3.0"
@@ -190,6 +190,8 @@ def _dialect(group: str, version: str) -> Framework[TfJobSpec]:
             labels=partial(_labels, group),
             stamp=ways.stamp,
             retryable=ways.retryable,
+            modern=partial(modern.modern, WORDS),
+            cousins=modern.COUSINS if group == "tensorflow.org" else {},
             deciding=lambda job: tuple(role for role in job.replicas if role == job.spec.chief.role),
         ),
     )

@@ -18,7 +18,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 SECTIONS = dict(re.findall(r"^## `trainop (\S+)`\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 SHOWN = [
     (name, command, output)
-    for name in WITHOUT_A_CLUSTER
+    for name in (*WITHOUT_A_CLUSTER, "convert")
     for command, output in re.findall(r"```console\n\$ trainop (.*?)\n(.*?)```", SECTIONS[name], re.DOTALL)
 ]
 

@@ -52,6 +52,18 @@ def test_a_good_job_has_none(text: str) -> None:
     assert [checked.job.name for checked in report.good] == ["mnist"]
 
 
+@pytest.mark.parametrize("version", ["kubeflow.org/v1alpha1", "tensorflow.org/v1alpha1"])
+def test_of_a_job_that_can_only_be_converted_nothing_else_is_told(version: str) -> None:
+    assert mistakes(JOB.replace("kubeflow.org/v1", version)) == [
+        f"1:13: apiVersion: TFJob of {version} is not served -> rewrite it with `trainop convert`"
+    ]
+
+
+@pytest.mark.parametrize("version", ["v1beta2", "v1beta1", "v1alpha2"])
+def test_an_older_version_is_read_as_v1(version: str) -> None:
+    assert mistakes(JOB.replace("kubeflow.org/v1", f"kubeflow.org/{version}")) == []
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
     [
@@ -83,8 +95,8 @@ def test_a_good_job_has_none(text: str) -> None:
         ),
         (
             "kubeflow.org/v1",
-            "kubeflow.org/v1beta2",
-            "1:13: apiVersion: must be kubeflow.org/v1, not 'kubeflow.org/v1beta2' "
+            "kubeflow.org/v1beta3",
+            "1:13: apiVersion: must be kubeflow.org/v1, not 'kubeflow.org/v1beta3' "
             "-> write apiVersion: kubeflow.org/v1",
         ),
         (

@@ -30,6 +30,9 @@ def names(subject: Subject) -> Iterator[Complaint]:
         value, longest = getattr(subject.framework, field), _LONGEST.get(field, MAX_NAME)
         if not isinstance(value, str) or not re.fullmatch(pattern, value) or len(value) > longest:
             yield Complaint(f"{field} is {value!r}", f"make it {words}, with at most {longest} characters")
+    for older in subject.framework.older_versions:
+        if not re.fullmatch(_NAMES["version"][0], older) or older == subject.framework.version:
+            yield Complaint(f"{older!r} is no older version", f"make it {_NAMES['version'][1]}")
     for short in subject.framework.short_names:
         if not re.fullmatch(NAME, short):
             yield Complaint(f"the short name {short!r} cannot be typed", "make it a lower-case word")

@@ -15,6 +15,7 @@ from trainop.errors import TrainopError, Unreachable, Usage
 COMMANDS = {
     "check-framework": "Check a framework module against the contract.",
     "completion": "Print what makes a shell complete commands.",
+    "convert": "Print jobs of earlier kinds and versions as v1.",
     "crds": "Print the CustomResourceDefinitions, or write them to files.",
     "delete": "Delete a job and what was made for it.",
     "doctor": "Say what is wrong with an installation, and what to do.",

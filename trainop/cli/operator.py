@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trainop.cli.options import Seconds
+from trainop.cli.options import Accelerators, Seconds, accelerated
 from trainop.model import Settings
 from trainop.operator import logs, probes
 from trainop.operator.app import Election, Options, serve
@@ -62,6 +62,7 @@ class Address(click.ParamType[str]):
     help="Schedule each job's pods together or not at all: 'volcano', or the name of a scheduler with the "
     "coscheduling plugin, such as 'scheduler-plugins-scheduler'.  [default: no gang scheduling]",
 )
+@accelerated
 @click.option(
     "--controller-threads",
     type=click.IntRange(1, 256),
@@ -139,6 +140,7 @@ def command(
     kinds: tuple[str, ...],
     cluster_domain: str,
     gang_scheduler: str,
+    accelerators: Accelerators,
     controller_threads: int,
     metrics_bind_address: str,
     health_probe_bind_address: str,
@@ -185,7 +187,9 @@ def command(
         kubeconfig=kubeconfig,
         context=context,
         namespaces=_namespaces(namespaces),
-        settings=Settings(cluster_domain=cluster_domain, gang_scheduler=gang_scheduler),
+        settings=Settings(
+            cluster_domain=cluster_domain, gang_scheduler=gang_scheduler, **accelerators.settings()
+        ),
         workers=controller_threads,
         election=election if leader_elect else None,
         metrics_address=metrics_bind_address,

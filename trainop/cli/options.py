@@ -37,6 +37,20 @@ class Where(NamedTuple):
             raise Unreachable(str(error)) from error
 
 
+class Accelerators(NamedTuple):
+    """What somebody has said about them."""
+
+    config_file: str
+    rename_gpu: bool
+
+    def settings(self) -> dict[str, Any]:
+        """Their part of the settings."""
+        from trainop.operator.config import load
+
+        found = load(self.config_file) if self.config_file else ()
+        return {"accelerators": found, "rename_gpu": self.rename_gpu}
+
+
 class Seconds(click.ParamType[float]):
     name = "duration"
 
@@ -70,6 +84,29 @@ def namespaced(command: Command) -> Command:
     return cluster(
         click.option("-n", "--namespace", help="Where the job is; default: the context's namespace.")(command)
     )
+
+
+def accelerated(command: Command) -> Command:
+    """`--controller-config-file` and `--rename-gpu`, as the argument `accelerators`."""
+
+    @functools.wraps(command)
+    def packed(*args: Any, config_file: str, rename_gpu: bool, **words: Any) -> Any:
+        return command(*args, accelerators=Accelerators(config_file, rename_gpu), **words)
+
+    packed = click.option(
+        "--rename-gpu/--no-rename-gpu",
+        default=True,
+        help="Ask nodes for nvidia.com/gpu where a job says alpha.kubernetes.io/nvidia-gpu.  "
+        "[default: rename-gpu]",
+    )(packed)
+    return click.option(
+        "--controller-config-file",
+        "--controller_config_file",
+        "config_file",
+        default="",
+        metavar="PATH",
+        help="YAML: volumes and variables for containers that ask for an accelerator.",
+    )(packed)
 
 
 def output(*formats: str) -> Callable[[Command], Command]:

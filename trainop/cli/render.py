@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trainop.cli import mistakes
+from trainop.cli.options import Accelerators, accelerated
 from trainop.errors import Usage
 
 if TYPE_CHECKING:  # see mistakes.py
@@ -35,7 +36,15 @@ if TYPE_CHECKING:  # see mistakes.py
     help="As the operator's own: 'volcano', or a scheduler with the coscheduling plugin.",
 )
 @click.option("--cluster-domain", default="", metavar="NAME", help="As the operator's own: ends DNS names.")
-def command(path: str, output: str, namespace: str, gang_scheduler: str, cluster_domain: str) -> None:
+@accelerated
+def command(
+    path: str,
+    output: str,
+    namespace: str,
+    gang_scheduler: str,
+    cluster_domain: str,
+    accelerators: Accelerators,
+) -> None:
     """Print the pods, services and PodGroup that the operator would make of the jobs in a file.
 
     PATH is a file, a folder or - for stdin. They are printed as the operator would send them, TF_CONFIG and DMLC_*
@@ -51,7 +60,9 @@ def command(path: str, output: str, namespace: str, gang_scheduler: str, cluster
     from trainop.model import Settings
 
     jobs = mistakes.good(path)
-    settings = Settings(cluster_domain=cluster_domain, gang_scheduler=gang_scheduler)
+    settings = Settings(
+        cluster_domain=cluster_domain, gang_scheduler=gang_scheduler, **accelerators.settings()
+    )
     manifests = [item for checked in jobs for item in _rendered(checked, namespace, settings)]
     click.echo(_text(manifests, output), nl=False)
 

@@ -68,14 +68,18 @@ def _written(path: Path) -> Written:
         raise Usage(f"{path} cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise Usage(f"{path} is no YAML: {error}") from error
-    kinds = {(gvk.api_version, gvk.kind): framework for gvk, framework in frameworks().items()}
+    kinds = {
+        (version, framework.kind): framework
+        for framework in frameworks().values()
+        for version in framework.api_versions
+    }
     found = [
         Written(path, kinds[kind], raw)
         for raw in documents
         if isinstance(raw, Mapping) and (kind := (raw.get("apiVersion"), raw.get("kind"))) in kinds
     ]
     if len(found) != 1:
-        known = ", ".join(f"{version} {kind}" for version, kind in kinds)
+        known = ", ".join(f"{gvk.api_version} {gvk.kind}" for gvk in frameworks())
         raise Usage(f"{path} holds {len(found) or 'no'} jobs, not one; known kinds: {known}")
     return found[0]
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from trainop import template
 from trainop.api.spec import SchedulingPolicy
-from trainop.engine import labels, quantity
+from trainop.engine import accelerators, labels, quantity
 from trainop.model import (
     GVK,
     Action,
@@ -40,6 +40,8 @@ class Scheduler(Struct, frozen=True):
     name: str
     gvk: GVK
     """Of its PodGroups."""
+    rename_gpu: bool = True
+    """As in the settings: pods and their PodGroup must ask for the same."""
 
 
 def scheduler(settings: Settings) -> Scheduler | None:
@@ -48,9 +50,9 @@ def scheduler(settings: Settings) -> Scheduler | None:
         case "" | "none":
             return None
         case "volcano":
-            return Scheduler("volcano", VOLCANO)
+            return Scheduler("volcano", VOLCANO, settings.rename_gpu)
         case _:
-            return Scheduler(settings.gang_scheduler, PLUGINS)
+            return Scheduler(settings.gang_scheduler, PLUGINS, settings.rename_gpu)
 
 
 def needed(settings: Settings) -> Scheduler:
@@ -155,7 +157,7 @@ def _managed(gang: Scheduler, job: Job[Any]) -> dict[str, Any]:
     if members is None:
         members = sum(replica.replicas for replica in job.replicas.values())
     given = policy.min_resources
-    resources = _resources(given) if given is not None else _requested(job, members)
+    resources = _resources(given) if given is not None else _requested(gang, job, members)
     spec: dict[str, Any] = {"minMember": members, "minResources": resources or None}
     if gang.gvk == VOLCANO:
         return spec | {"priorityClassName": policy.priority_class or None}
@@ -167,7 +169,7 @@ def _resources(given: Mapping[str, Any]) -> dict[str, str]:
     return {name: quantity.canonical(amount) for name, amount in given.items()}
 
 
-def _requested(job: Job[Any], members: int) -> dict[str, str]:
+def _requested(gang: Scheduler, job: Job[Any], members: int) -> dict[str, str]:
     """What the first so many members ask for together, in the order of the roles.
 
     An amount that cannot be read counts for nothing: the API server will refuse the pod, and say why.
@@ -177,7 +179,8 @@ def _requested(job: Job[Any], members: int) -> dict[str, str]:
         count = min(members, replica.replicas)
         members -= count
         for container in template.containers(replica.template) if count else ():
-            for name, written in template.requests(container).items():
+            asked = accelerators.named(template.requests(container), rename_gpu=gang.rename_gpu)
+            for name, written in asked.items():
                 if amount := quantity.parse(written):
                     total[name] = total.get(name, quantity.NOTHING).plus(amount, count)
     return {name: str(total[name]) for name in sorted(total)}

@@ -1,4 +1,4 @@
-"""The pod of a member: the user's template with our name, labels, owner, port, environment, restart policy, gang.
+"""The pod of a member: the user's template with our name, labels, owner, port, environment, accelerators and gang.
 
 The only place that touches a user's template; it copies what it changes and leaves the rest shared.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from trainop import template
 from trainop.api.spec import RestartPolicy
-from trainop.engine import gang, labels, topology
+from trainop.engine import accelerators, gang, labels, topology
 from trainop.framework import LONGEST_VARIABLE, Framework
 from trainop.model import DEFAULTS, Env, Event, Job, Member, Problem, Settings, Topology
 
@@ -33,8 +33,9 @@ def manifest(
     }
     if annotations := template.metadata(replica.template, "annotations"):
         metadata["annotations"] = annotations
-    spec = replica.template["spec"] | {
-        "containers": [_container(framework, c, env) for c in template.containers(replica.template)],
+    fitted = accelerators.fitted(settings, framework.container, replica.template["spec"])
+    spec = fitted | {
+        "containers": [_container(framework, c, env) for c in template.containers({"spec": fitted})],
         "restartPolicy": pod_restart_policy(replica.restart_policy),
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}

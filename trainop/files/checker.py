@@ -121,8 +121,13 @@ class _Identity:
         self, frameworks: Mapping[GVK, Framework[Any]], api_version: str, value: Mapping[str, Any]
     ) -> None:
         self.framework = _meant(frameworks, api_version, self.name, value)
-        if self.framework:
-            self._compare(self.framework.gvk, api_version, self.name)
+        known = [cousin for framework in frameworks.values() for cousin in framework.manner.cousins]
+        if f"{api_version} {self.name}" in known:
+            self.stranger = True
+            message = f"{self.name} of {api_version} is not served"
+            self._say("apiVersion", message, "rewrite it with `trainop convert`")
+        elif self.framework:
+            self._compare(self.framework, api_version, self.name)
         elif not (api_version and self.name):
             missing = "kind" if api_version else "apiVersion"
             self._say(missing, "is required", f"write {missing}: ...")
@@ -131,18 +136,19 @@ class _Identity:
     def other(self) -> bool:
         return self.framework is None and not self.findings
 
-    def _compare(self, right: GVK, api_version: str, kind: str) -> None:
+    def _compare(self, framework: Framework[Any], api_version: str, kind: str) -> None:
+        right = framework.gvk
         group = api_version.rpartition("/")[0]
         if api_version and group != right.group:
             self.stranger = True
             message = f"no installed framework reads {kind} of {api_version}"
             self._say("apiVersion", message, f"write it as a {right.kind} of {right.api_version}")
             return
-        for field, is_, wanted in (
-            ("apiVersion", api_version, right.api_version),
-            ("kind", kind, right.kind),
+        for field, is_, wanted, known in (
+            ("apiVersion", api_version, right.api_version, framework.api_versions),
+            ("kind", kind, right.kind, (right.kind,)),
         ):
-            if is_ != wanted:
+            if is_ not in known:
                 message = f"must be {wanted}, not {is_!r}" if is_ else "is required"
                 self._say(field, message, f"write {field}: {wanted}")
 

@@ -31,6 +31,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* The ConfigMap with the controller config: the user's, or that of a cloud, or none. */}}
+{{- define "trainop.config" -}}
+{{- .Values.config.configmap | default (ternary "tf-job-operator-config" "" (not (empty .Values.cloud))) -}}
+{{- end -}}
+
+{{- define "trainop.configFile" -}}
+{{- ternary .Values.config.file "/etc/config/controller_config_file.yaml" (not (empty .Values.config.configmap)) -}}
+{{- end -}}
+
 {{/* What the operator serves, as a YAML list of {group, kind, resource}, and legacy: true for the kinds of 2017. */}}
 {{- define "trainop.jobs" -}}
 {{- $enabled := list -}}
