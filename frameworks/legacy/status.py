@@ -9,6 +9,7 @@ from trainop.api.status import ConditionType, JobStatus, ReplicaStatus
 from trainop.model import Job
 
 _NEVER_STARTED = "FailedValidation"
+_COUNTERS = [field.alias or name for name, field in ReplicaStatus.model_fields.items()]
 _OF_THE_ERA = ("phase", "state", "reason", "controlPaused", "replicaStatuses")
 
 
@@ -57,10 +58,12 @@ def _summary(status: JobStatus) -> tuple[str, str, str]:
 def recall(kind: str, type_field: str, told: Mapping[str, Any]) -> dict[str, Any]:
     """What was told, in the shape of v1. An operator of 2017 told no conditions: its `Done` is an end, too."""
     kept = {key: value for key, value in told.items() if key not in _OF_THE_ERA and value is not None}
-    known = {field.alias for field in ReplicaStatus.model_fields.values()}
+    listed = told.get("replicaStatuses")
+    entries = listed if isinstance(listed, list) else ()
     kept["replicaStatuses"] = {
-        _role(str(entry.get(type_field))): {key: value for key, value in entry.items() if key in known}
-        for entry in told.get("replicaStatuses") or ()
+        _role(str(entry.get(type_field))): {key: entry[key] for key in _COUNTERS if key in entry}
+        for entry in entries
+        if isinstance(entry, Mapping)
     }
     phase = told.get("phase")
     if phase in ("Done", "Failed") and "conditions" not in kept:

@@ -27,6 +27,7 @@ from tests.cluster.shared import CRDS
 from tests.scenarios.casting import PARTS
 from tests.scenarios.operators import NO_PORTS
 from tests.scenarios.stage import Cast, Stage
+from tests.scenarios.test_legacy import KINDS, Era, submitted
 from trainop.engine import gang
 from trainop.errors import Gone
 from trainop.kube import credentials
@@ -45,7 +46,8 @@ SCHEDULER = gang.scheduler(Settings(gang_scheduler=PLUGINS))
 assert SCHEDULER
 GROUPS = pod_groups(SCHEDULER)
 KNOWN = {gvk.kind: framework for gvk, framework in frameworks().items() if gvk.kind in PARTS}
-ALL = [*of_jobs(KNOWN.values(), SCHEDULER.gvk), *of_the_lease()]
+OLDER = {f"{gvk.kind}.{gvk.group}": framework for gvk, framework in frameworks().items() if framework.older}
+ALL = [*of_jobs((*KNOWN.values(), *OLDER.values()), SCHEDULER.gvk), *of_the_lease()]
 # The admission plugin looks it up; nobody sends such a request, so that no audit log tells of it.
 LOOKED_UP = {right for right in ALL if right.resource.endswith("/finalizers")}
 # What the plugin refuses, then.
@@ -149,7 +151,25 @@ async def a_whole_life(stage: Stage) -> None:
     await stage.kubelet.run(name)
     await stage.until_state("Running")
     await stage.exit_all(decider)
+    await until_gone(stage)
 
+
+async def an_older_life(stage: Stage) -> None:
+    """Named by the operator, running, restarted, succeeded, deleted when its time is over."""
+    players = await submitted(stage, policy={"ttlSecondsAfterFinished": 1})
+    await players.run()
+    await stage.until_state("Running")
+    name = players.name(stage.cast.decider)
+    first = (await stage.pods())[name]["metadata"]["uid"]
+    await stage.kubelet.exit(name, 137)
+    await stage.until_replaced(name, first)
+    await stage.kubelet.run(name)
+    await stage.until_state("Running")
+    await stage.kubelet.exit(name, 0)
+    await until_gone(stage)
+
+
+async def until_gone(stage: Stage) -> None:
     async def gone() -> bool:
         try:
             await stage.job()
@@ -180,11 +200,16 @@ def stories(api: Client, namespace: str) -> list[Coroutine[Any, Any, None]]:
     lives = [
         Stage(api, namespace, Cast(KNOWN[kind], **PARTS[kind]), f"life-{kind.lower()}") for kind in KNOWN
     ]
+    older = [
+        Stage(api, namespace, Era(OLDER[kind], **KINDS[kind]), f"life-{kind.lower().replace('.', '-')}")
+        for kind in OLDER
+    ]
     first = lives[0]
     pod, service, group = (replace(first, name=f"taken-{kind.plural}") for kind in (PODS, SERVICES, GROUPS))
     container = {"name": "theirs", "image": "theirs"}
     return [
         *(a_whole_life(stage) for stage in lives),
+        *(an_older_life(stage) for stage in older),
         a_name_that_is_taken(
             pod, PODS, {"metadata": {"name": pod.children()[0]}, "spec": {"containers": [container]}}
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -232,3 +233,30 @@ def test_the_chart_packs_into_an_archive_that_renders_the_same(
     )
     text = helm.run("template", "trainop", packed, *words)
     assert [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item] == default
+
+
+@thorough
+def test_the_kinds_of_2017_are_left_out_by_one_value(helm: Helm) -> None:
+    def groups(*words: str) -> set[str]:
+        settings = ("--set", ",".join(("rbac.aggregate=false", *words)))
+        role = one(helm.objects(*settings), "ClusterRole")
+        crds = helm.text("--show-only", "templates/crds.yaml", *settings)
+        granted = {group for rule in role["rules"] for group in rule["apiGroups"]}
+        installed = set(re.findall(r"^  group: (.*)$", crds, re.MULTILINE))
+        assert installed <= granted
+        return installed
+
+    older = {"tensorflow.org", "mlkube.io", "mxnet.mlkube.io"}
+    assert groups() == {"kubeflow.org", *older}
+    assert groups("legacyKinds=false") == {"kubeflow.org"}
+
+    def flags(*words: str) -> list[str]:
+        container = one(helm.objects(*words), "Deployment")["spec"]["template"]["spec"]["containers"][0]
+        return [flag for flag in container["args"] if flag.startswith("--enable-scheme")]
+
+    assert flags() == []
+    assert flags("--set", "legacyKinds=false") == [
+        "--enable-scheme=TFJob.kubeflow.org",
+        "--enable-scheme=MXJob.kubeflow.org",
+    ]
+    assert flags("--set", "enabledKinds={MxJob.mlkube.io}") == ["--enable-scheme=MxJob.mlkube.io"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -65,9 +66,9 @@ class Players:
             await self._stage.kubelet.run(name)
 
 
-async def submitted(stage: Stage, **roles: Any) -> Players:
+async def submitted(stage: Stage, policy: Mapping[str, Any] | None = None) -> Players:
     """The job, once its RuntimeId stands in its spec."""
-    await stage.submit(**roles)
+    await stage.submit(policy)
 
     async def stamped() -> bool:
         return bool((await stage.job())["spec"].get("RuntimeId"))

@@ -93,7 +93,14 @@ class Checker:
         found = [finding for finding in compared.findings if _counts(finding)]
         broken = (problem for problem in job.problems if not _follows(problem, compared.findings))
         return job, found + [
-            Finding(p.path, compared.written(p.path), p.message, _advice(framework, p)) for p in broken
+            Finding(
+                p.path,
+                compared.written(p.path),
+                p.message,
+                _advice(framework, p),
+                at_key=p.message == UNKNOWN,
+            )
+            for p in broken
         ]
 
     def _schema(self, framework: Framework[Any]) -> Schema:
