@@ -52,7 +52,7 @@ def test_a_good_job_has_none(text: str) -> None:
     assert [checked.job.name for checked in report.good] == ["mnist"]
 
 
-@pytest.mark.parametrize("version", ["kubeflow.org/v1alpha1", "tensorflow.org/v1alpha1"])
+@pytest.mark.parametrize("version", ["kubeflow.org/v1alpha1"])
 def test_of_a_job_that_can_only_be_converted_nothing_else_is_told(version: str) -> None:
     assert mistakes(JOB.replace("kubeflow.org/v1", version)) == [
         f"1:13: apiVersion: TFJob of {version} is not served -> rewrite it with `trainop convert`"

@@ -129,7 +129,8 @@ class _Identity:
     ) -> None:
         self.framework = _meant(frameworks, api_version, self.name, value)
         known = [cousin for framework in frameworks.values() for cousin in framework.manner.cousins]
-        if f"{api_version} {self.name}" in known:
+        served = self.framework.api_versions if self.framework else ()
+        if api_version not in served and f"{api_version} {self.name}" in known:
             self.stranger = True
             message = f"{self.name} of {api_version} is not served"
             self._say("apiVersion", message, "rewrite it with `trainop convert`")
