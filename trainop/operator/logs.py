@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -29,10 +30,17 @@ def _to(handler: logging.Handler, form: Format, level: str) -> None:
 
 
 def _without_the_way_there(record: logging.LogRecord) -> bool:
-    """asyncio shows the inside of itself when a connection breaks; whoever used that says what it means."""
-    if record.exc_info and isinstance(record.exc_info[1], OSError) and not record.name.startswith("trainop"):
+    """The event loop shows the inside of itself when a connection breaks, or is given up in the middle of its
+    handshake; whoever used that says what it means."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error and not record.name.startswith("trainop") and (isinstance(error, OSError) or _in_uvloop(error)):
         record.exc_info = None
     return True
+
+
+def _in_uvloop(error: BaseException) -> bool:
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any(name.partition(".")[0] == "uvloop" for name in (*frames[-1:], type(error).__module__))
 
 
 def _time(record: logging.LogRecord) -> str:
