@@ -84,8 +84,10 @@ def any_failed(tally: Tally, *, but: str = "") -> Verdict:
     return Undecided()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Framework(Generic[S]):
+    """One of a kind: two are the same only if they are one object."""
+
     name: str
     """One lower-case word: the value of the `framework` label of metrics."""
     kind: str
@@ -110,7 +112,7 @@ class Framework(Generic[S]):
     companions: tuple[Companion[S], ...] = ()
     rules: tuple[Rule[S], ...] = ()
     wording: Wording = Wording()
-    one_machine: Env = field(default_factory=dict, hash=False)
+    one_machine: Env = field(default_factory=dict)
     """What members that all run on one machine are told beside that, as with `trainop run`."""
     manner: Manner[S] = field(default_factory=Manner)
     dialects: tuple[Framework[Any], ...] = ()
