@@ -12,6 +12,7 @@ from tests.chart.helm import Helm
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.kubelet import Kubelet
+from tests.scenarios.casting import known_frameworks
 from tests.scenarios.operators import Served, serving
 from tests.test_operator import with_kubelet
 from trainop.model import DEFAULTS
@@ -29,7 +30,7 @@ ROLES = {"tensorflow": "Chief", "mxnet": "Scheduler"}
 
 @pytest.fixture(scope="module")
 def served(crds: Cluster, helm: Helm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(crds, helm, by_name(), tmp_path_factory.mktemp("operator"), DEFAULTS) as it:
+    with serving(crds, helm, known_frameworks(), tmp_path_factory.mktemp("operator"), DEFAULTS) as it:
         yield it
 
 

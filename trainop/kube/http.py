@@ -161,11 +161,9 @@ async def _opened(url: SplitResult, tls: ssl.SSLContext | None, name: str) -> Co
     found = await loop.getaddrinfo(url.hostname, _port(url), type=SOCK_STREAM)
     socket = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS, interleave=1, loop=loop)
     secure: dict[str, Any] = {"ssl": tls, "server_hostname": name} if tls else {}
-    try:
-        _, connection = await loop.create_connection(Connection, sock=socket, **secure)
-    except BaseException:
-        socket.close()
-        raise
+    # The socket is the transport's from here on, whatever becomes of it: closed by anybody else, its number would
+    # be another's while the loop still listens to it.
+    _, connection = await loop.create_connection(Connection, sock=socket, **secure)
     return connection
 
 
