@@ -136,7 +136,7 @@ def _name(job: Job[Any], event: Event) -> str:
 
 def _printable(message: str) -> str:
     """Without control characters, and no longer than the API server takes."""
-    clean = "".join(c if c.isprintable() else " " for c in message)
+    clean = message if message.isprintable() else "".join(c if c.isprintable() else " " for c in message)
     while len(clean.encode()) > LONGEST:
         clean = clean[: len(clean) - max(1, (len(clean.encode()) - LONGEST) // 4) - 1] + "…"
     return clean

@@ -73,4 +73,4 @@ class _Json(logging.Formatter):
 
 def _one_line(message: str) -> str:
     """What users wrote must not look like a line of ours."""
-    return "".join(c if c.isprintable() else " " for c in message)
+    return message if message.isprintable() else "".join(c if c.isprintable() else " " for c in message)
