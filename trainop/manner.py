@@ -65,8 +65,15 @@ class Manner(Generic[S]):
     """Fields that are written into the spec before anything is made, unless they are there."""
     retryable: Callable[[int, str], bool] = retryable
     """Under `ExitCode`: whether a member that ended with this code, for this reason, is tried again."""
-    deciding: Callable[[Job[S]], tuple[str, ...]] | None = None
-    """The roles whose end is the job's, where it is not the roles themselves that say so."""
+    chief: Callable[[Job[S]], tuple[str, int]] | None = None
+    """The role and index of the one member whose end is the job's, where it is not the roles themselves that say who
+    decides. All others are started again, however they end."""
+    any_name: bool = False
+    """A job may be called whatever Kubernetes takes, as long as its children can have their names."""
+    reason: Callable[[str], str] = lambda reason: reason
+    """That of an event, in the words of the kind."""
+    source: str = ""
+    """Who tells events; empty: the framework's controller."""
     modern: Callable[[Reading], Modern] | None = None
     """What becomes of an object that `read` has read without problems, when it is converted."""
     cousins: Mapping[str, Cousin] = field(default_factory=dict)

@@ -31,6 +31,8 @@ class Words(NamedTuple):
     """Of v1."""
     literal: str
     """The type's field, as the operators of 2017 spoke of it."""
+    lacking: str
+    """What they said of a template without the container."""
     more: tuple[str, ...] = ()
     """Other fields of an entry."""
 
@@ -131,7 +133,7 @@ def _replica(notes: Notes, words: Words, path: str, type_: str, written: Raw) ->
     if not template:
         notes.wrong(path, f"Replica is missing Template; give it one with a container named {name}")
     elif not has_container(template, name):
-        notes.wrong(f"{path}.template", f"Replica type {type_} is missing a container named {name}")
+        notes.wrong(f"{path}.template", f"Replica type {type_} is missing {words.lacking}")
     else:
         port = next((written[field] for field in words.port_fields if field in written), None)
         found["template"] = _prepared(template, words, port)

@@ -25,8 +25,10 @@ WORDS = Words(
     port_fields=("PsRootPort", "mxPort"),
     port_name="ps-root-port",
     roles_field="mxReplicaSpecs",
-    literal="mxReplicaSpec.MxReplicaType",
+    literal="MxReplicaSpec.MxReplicaType",
+    lacking="a container for mxnet",
 )
+_LOCAL = "job mode is local"
 _SPEC = ("RuntimeId", "jobMode", "replicaSpecs", CLEANUP, *LIMITS)
 
 
@@ -62,10 +64,16 @@ def _check_mode(notes: Notes, mode: Any, roles: Raw) -> None:
         for type_, role in WORDS.types.items():
             if role not in roles and not notes.problems:
                 notes.wrong(where, f"dist job mode without replica type {type_}")
-    elif others := [role.upper() for role in roles if role != "Worker"]:
-        notes.wrong(where, f"local job mode with replica type {', '.join(others)}: it takes a WORKER only")
-    elif not notes.problems and roles.get("Worker", {"replicas": 0}).get("replicas", 1) != 1:
-        notes.wrong(where, "local job mode takes one WORKER with Replicas = 1")
+    elif roles.keys() - {"Worker"}:
+        notes.wrong(where, f"{_LOCAL}, but its replicas set have replicas type other than worker")
+    elif not roles and not notes.problems:
+        notes.wrong(where, f"{_LOCAL}, but it has no worker")
+    elif not notes.problems and _several(roles["Worker"].get("replicas", 1)):
+        notes.wrong(where, f"{_LOCAL}, but it has more than 1 worker")
+
+
+def _several(replicas: Any) -> bool:
+    return isinstance(replicas, int) and replicas > 1
 
 
 # --- what the engine is told --------------------------------------------------------------------------------
@@ -124,6 +132,9 @@ def _dialect(group: str) -> Framework[MxJobSpec]:
             labels=partial(_labels, group),
             stamp=ways.stamp,
             retryable=ways.retryable,
+            any_name=True,
+            reason=ways.reason,
+            source=ways.SOURCE,
             modern=partial(modern.modern, WORDS),
             cousins=modern.COUSINS if group == "mxnet.mlkube.io" else {},
         ),

@@ -39,8 +39,10 @@ WORDS = Words(
     port_name="tf-port",
     roles_field="tfReplicaSpecs",
     literal="tfReplicaSpec.TfReplicaType",
+    lacking="a container named tensorflow",
     more=("IsDefaultPS",),
 )
+MISSING_CHIEF = "Missing ReplicaSpec for chief: {type}"
 _OWN = ("RuntimeId", "replicaSpecs", "tfImage", "tensorboard", "terminationPolicy", "schedulerName")
 _SPEC = (*_OWN, CLEANUP, *LIMITS)
 _TENSORBOARD = ("logDir", "volumes", "volumeMounts", "serviceType", "image")
@@ -88,7 +90,7 @@ def _chief(notes: Notes, spec: Raw) -> dict[str, Any]:
     named = notes.fields(policy.get("chief") or {}, ("replicaName", "replicaIndex"), f"{where}.chief")
     type_ = str(named.get("replicaName", "MASTER")).upper()
     if type_ not in WORDS.types:
-        notes.wrong(where, f"invalid termination policy: {type_} is none of {WORDS.known}")
+        notes.wrong(where, MISSING_CHIEF.format(type=type_))
     return {"role": WORDS.types.get(type_, "Master"), "index": named.get("replicaIndex", 0)}
 
 
@@ -97,7 +99,7 @@ def _check_chief(notes: Notes, roles: Mapping[str, Raw], chief: Raw) -> None:
     if notes.problems:
         return
     if chief["role"] not in roles:
-        notes.wrong(path, f"Missing ReplicaSpec for chief: {type_}")
+        notes.wrong(path, MISSING_CHIEF.format(type=type_))
     elif isinstance(index, int) and index >= roles[chief["role"]].get("replicas", 1):
         notes.wrong(path, f"invalid termination policy: {type_} has no replica {index}")
 
@@ -192,7 +194,10 @@ def _dialect(group: str, version: str) -> Framework[TfJobSpec]:
             retryable=ways.retryable,
             modern=partial(modern.modern, WORDS),
             cousins=modern.COUSINS if group == "tensorflow.org" else {},
-            deciding=lambda job: tuple(role for role in job.replicas if role == job.spec.chief.role),
+            chief=lambda job: (job.spec.chief.role, job.spec.chief.index),
+            any_name=True,
+            reason=ways.reason,
+            source=ways.SOURCE,
         ),
     )
 

@@ -9,6 +9,7 @@ import pytest
 from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, reason, told
 from trainop.framework import Framework
 from trainop.parse import parse
+from trainop.rules import any_name_message
 
 TFJOB = dialect("tensorflow.org", "TfJob")
 OLDER = dialect("mlkube.io", "TfJob")
@@ -173,6 +174,10 @@ def test_a_field_that_nobody_reads_is_a_remark_or_with_strict_a_problem() -> Non
         ),
         (a_raw(TFJOB, WORKER), "Missing ReplicaSpec for chief: MASTER"),
         (a_raw(TFJOB), "Missing ReplicaSpec for chief: MASTER"),
+        (
+            a_raw(TFJOB, MASTER, terminationPolicy={"chief": {"replicaName": "CHIEF"}}),
+            "Missing ReplicaSpec for chief: CHIEF",
+        ),
         (a_raw(TFJOB, MASTER, terminationPolicy={}), "invalid termination policy: it names no chief"),
         (
             a_raw(TFJOB, MASTER, terminationPolicy={"chief": {"replicaName": "MASTER", "replicaIndex": 1}}),
@@ -237,6 +242,37 @@ def test_any_member_may_be_the_chief(role: str, state: str) -> None:
         TFJOB, MASTER, WORKER, terminationPolicy={"chief": {"replicaName": "WORKER", "replicaIndex": 0}}
     )
     assert told(TFJOB, parse(TFJOB, raw), **{role: 0})["state"] == state
+
+
+def test_who_is_not_the_chief_is_started_again_also_where_it_has_the_chiefs_type() -> None:
+    """legacy §3.4, §3.6."""
+    chief = {"chief": {"replicaName": "WORKER", "replicaIndex": 1}}
+    job = parse(TFJOB, a_raw(TFJOB, MASTER, replica("WORKER", replicas=3), terminationPolicy=chief))
+    pods, _ = made(TFJOB, job)
+    assert {name: pod["spec"]["restartPolicy"] for name, pod in pods.items()} == {
+        "master-r-0": "OnFailure",
+        "worker-r-0": "OnFailure",
+        "worker-r-1": "Never",
+        "worker-r-2": "OnFailure",
+    }
+    leads = "training.kubeflow.org/job-role"
+    assert [name for name, pod in pods.items() if leads in pod["metadata"]["labels"]] == ["worker-r-1"]
+    assert told(TFJOB, job, Worker=1)["state"] == "Running", "worker 0 is not the chief"
+
+
+# --- names: legacy §2.1 -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["1st-try", "a.b", "x" * 63])
+def test_a_job_may_have_any_name_as_its_children_have_names_without_it(name: str) -> None:
+    assert list(made(TFJOB, parse(TFJOB, a_raw(TFJOB, MASTER, name=name)))[0]) == ["master-r-0"]
+
+
+@pytest.mark.parametrize("name", ["", "Job", "a_b", "-a", "a..b", "x" * 64])
+def test_a_name_that_no_object_or_label_can_have_is_told(name: str) -> None:
+    assert reason(TFJOB, a_raw(TFJOB, MASTER, name=name)) == (
+        f"invalid job spec: metadata.name: {any_name_message()}"
+    )
 
 
 # --- the status: legacy §3.1, C1 ----------------------------------------------------------------------------
