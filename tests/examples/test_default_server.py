@@ -41,8 +41,13 @@ with tf.Session(server.target) as session:
     session.run(found.initializer)
     print("TensorFlow", tf.__version__, "found", session.run(more), "on", found.device)
 """
-# TensorFlow has its 1.x in it still: `import tensorflow` in this process, and in what it runs, is that one.
-AS_1 = "import sys, tensorflow.compat.v1 as tf; tf.disable_v2_behavior(); sys.modules['tensorflow'] = tf\n"
+# TensorFlow has its 1.x in it still: `import tensorflow` in what follows is that one, without what came later.
+AS_1 = """\
+import sys, tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+tf.distribute = None
+sys.modules["tensorflow"] = tf
+"""
 OF_2017 = Example(
     title="TensorFlow 1.3",
     file="tests/data/of_2017/tensorflow/requirements.lock",

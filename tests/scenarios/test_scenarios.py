@@ -191,6 +191,7 @@ async def test_a_finished_job_is_deleted_when_its_time_to_live_is_over(stage: St
 
     await stage.until(gone, "the job to be deleted")
     await stage.until_pods_are([])
+    await stage.until_told("SuccessfulDeleteJob", f"Deleted job: {stage.name}")
 
 
 async def test_someone_elses_job_is_not_touched(stage: Stage) -> None:
