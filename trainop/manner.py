@@ -57,6 +57,8 @@ class Manner(Generic[S]):
     """The status as users of the kind read it; all of it must be there."""
     recall: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda told: told
     """What `tell` has told, or an operator before us, as it is stored for the v1 kinds."""
+    columns: Env = field(default_factory=dict)
+    """Of `kubectl get`, before the others: their names, and where in an object they are found."""
     child_name: Callable[[Job[S], str, int], str] = child_name
     """Of a member's pod and service: by its role and index."""
     labels: Callable[[Job[S], str, int | None], Env] = no_labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainop.api.status import ConditionType, JobStatus, ReplicaStatus
@@ -13,14 +13,19 @@ _COUNTERS = [field.alias or name for name, field in ReplicaStatus.model_fields.i
 _OF_THE_ERA = ("phase", "state", "reason", "controlPaused", "replicaStatuses")
 
 
-def tell(type_field: str, job: Job[Any], status: JobStatus) -> dict[str, object]:
-    """That of v1, with the counters as a list and with phase, state and reason."""
+def tell(
+    type_field: str,
+    job: Job[Any],
+    status: JobStatus,
+    more: Callable[[Job[Any], str], dict[str, object]] = lambda job, role: {},
+) -> dict[str, object]:
+    """That of v1, with the counters as a list and with phase, state and reason; `more` is said of a role, too."""
     if status == JobStatus():
         return {}
     phase, state, reason = _summary(status)
     written = list(job.spec.__dict__.get("replica_specs", ()))
     roles = sorted(status.replica_statuses, key=lambda role: _position(written, role))
-    counters = [{type_field: role.upper()} | _counters(job, status, role) for role in roles]
+    counters = [{type_field: role.upper()} | more(job, role) | _counters(job, status, role) for role in roles]
     era = {"phase": phase, "state": state, "reason": reason, "controlPaused": False}
     return {**status.wire(), **era, "replicaStatuses": counters}
 

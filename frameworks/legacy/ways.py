@@ -9,6 +9,8 @@ from trainop.model import Job
 
 INVALID = "invalid job spec: {problems}"
 SOURCE = "kubeflow"
+COLUMNS = {"Kind": ".kind", "ApiVersion": ".apiVersion"}
+"""kubectl of then showed both in one: `TfJob.v1alpha1.tensorflow.org`."""
 NO_UID = "xxxx"
 """In place of a RuntimeId, where a job has no UID yet that it could be made of."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

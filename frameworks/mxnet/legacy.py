@@ -128,6 +128,7 @@ def _dialect(group: str) -> Framework[MxJobSpec]:
             read=read,
             tell=partial(status.tell, "Mx_replica_type"),
             recall=partial(status.recall, "MxJob", "Mx_replica_type"),
+            columns=ways.COLUMNS,
             child_name=child_name,
             labels=partial(_labels, group),
             stamp=ways.stamp,

@@ -163,6 +163,12 @@ def _board_service(job: Job[Any]) -> dict[str, Any]:
     return {**found, "ports": [{**port, "name": "tb-port"} for port in found["ports"]]}
 
 
+def _is_default(job: Job[Any], role: str) -> dict[str, object]:
+    """What an operator of 2017 wrote into the spec."""
+    replica = job.replicas.get(role)
+    return {"IsDefaultPS": bool(replica and server.is_default(replica.template))}
+
+
 BOARD = Companion[TfJobSpec](
     "TensorBoard", tensorboard.pod, _board_service, named=lambda job: f"tensorboard-{ways.runtime_id(job)}"
 )
@@ -186,8 +192,9 @@ def _dialect(group: str, version: str) -> Framework[TfJobSpec]:
         wording=Wording(invalid=ways.INVALID),
         manner=Manner(
             read=read,
-            tell=partial(status.tell, "tf_replica_type"),
+            tell=partial(status.tell, "tf_replica_type", more=_is_default),
             recall=partial(status.recall, "TfJob", "tf_replica_type"),
+            columns=ways.COLUMNS,
             child_name=child_name,
             labels=partial(_labels, group),
             stamp=ways.stamp,
