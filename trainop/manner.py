@@ -53,6 +53,8 @@ class Manner(Generic[S]):
     read: Callable[[Mapping[str, Any]], Reading] | None = None
     """Of a kind that is not written in the shape of its spec model: brings an object into that shape. Its CRD takes
     whatever is written, and what is wrong is told in the status."""
+    write: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    """The opposite, for whoever wants to see such a job: a spec in the shape of its model, as users write it."""
     tell: Callable[[Job[S], JobStatus], dict[str, object]] = lambda job, status: status.wire()
     """The status as users of the kind read it; all of it must be there."""
     recall: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda told: told

@@ -11,7 +11,7 @@ from trainop.framework import Bootstrap, Framework, Role, Wording
 from trainop.manner import Manner
 from trainop.model import Env, Job, Member, Reading, Topology
 
-from ..legacy import status, ways  # noqa: TID252 - what the dialects of all frameworks share lies beside them
+from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects of all frameworks share lies beside them
 from ..legacy.reading import CLEANUP, LIMITS, Notes, Raw, Words, common, replicas  # noqa: TID252 - the same
 from . import modern
 from .framework import ONE_MACHINE, MXJobSpec
@@ -53,6 +53,11 @@ def read(raw: Raw) -> Reading:
     for replica in roles.values():
         replica["restartPolicy"] = "ExitCode"
     return notes.reading(common(notes, spec) | {"jobMode": "MXTrain", WORDS.roles_field: roles})
+
+
+def write(spec: Raw) -> Raw:
+    alone = spec[WORDS.roles_field].keys() == {"Worker"}
+    return {"jobMode": "local" if alone else "dist"} | writing.write(WORDS, spec)
 
 
 def _check_mode(notes: Notes, mode: Any, roles: Raw) -> None:
@@ -126,6 +131,7 @@ def _dialect(group: str) -> Framework[MxJobSpec]:
         one_machine=ONE_MACHINE,
         manner=Manner(
             read=read,
+            write=write,
             tell=partial(status.tell, "Mx_replica_type"),
             recall=partial(status.recall, "MxJob", "Mx_replica_type"),
             columns=ways.COLUMNS,

@@ -13,7 +13,7 @@ from trainop.framework import Bootstrap, Companion, Framework, Role, Wording
 from trainop.manner import Manner
 from trainop.model import Env, Failed, Job, Reading, Succeeded, Tally, Topology, Undecided, Verdict
 
-from ..legacy import status, ways  # noqa: TID252 - what the dialects of all frameworks share lies beside them
+from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects of all frameworks share lies beside them
 from ..legacy.reading import (  # noqa: TID252 - the same
     CLEANUP,
     LIMITS,
@@ -78,6 +78,14 @@ def read(raw: Raw) -> Reading:
     if "tensorboard" in spec:
         shape["tensorboard"] = _tensorboard(notes, spec["tensorboard"], image)
     return notes.reading(shape)
+
+
+def write(spec: Raw) -> Raw:
+    found = writing.write(WORDS, spec)
+    if chief := spec.get("chief"):
+        policy = {"replicaName": chief.get("role", "Master").upper(), "replicaIndex": chief.get("index", 0)}
+        found["terminationPolicy"] = {"chief": policy}
+    return found | ({"tensorboard": spec["tensorboard"]} if "tensorboard" in spec else {})
 
 
 def _chief(notes: Notes, spec: Raw) -> dict[str, Any]:
@@ -192,6 +200,7 @@ def _dialect(group: str, version: str) -> Framework[TfJobSpec]:
         wording=Wording(invalid=ways.INVALID),
         manner=Manner(
             read=read,
+            write=write,
             tell=partial(status.tell, "tf_replica_type", more=_is_default),
             recall=partial(status.recall, "TfJob", "tf_replica_type"),
             columns=ways.COLUMNS,
