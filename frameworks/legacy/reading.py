@@ -71,7 +71,7 @@ class Notes:
             if name is None:
                 self.unknown.append(f"{path}.{key}")
             elif key != name:
-                self.remarks.append(f"{path}.{key} is read as {name}")
+                self._remark(f"{path}.{key} is read as {name}")
             if name and value is not None and (key == name or written.get(name) is None):
                 found[name] = value
                 self.places[f"{path}.{name}"] = f"{path}.{key}"
@@ -88,6 +88,11 @@ class Notes:
                 yield f"{path}[{number}]", entry
             else:
                 self.remarks.append(f"{path}[{number}] is empty and passed over")
+
+    def _remark(self, text: str) -> None:
+        """Of the entries of a list the same is said once."""
+        if (said := re.sub(r"\[\d+\]", "[]", text)) not in self.remarks:
+            self.remarks.append(said)
 
 
 def common(notes: Notes, spec: Raw) -> dict[str, Any]:

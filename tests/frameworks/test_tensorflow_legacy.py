@@ -145,7 +145,7 @@ def test_keys_are_read_in_any_spelling_and_the_right_one_is_told() -> None:
     assert set(services) == {"master-abcd-0", "tensorboard-abcd"}
     assert services["master-abcd-0"]["spec"]["ports"][0]["port"] == 99
     assert "spec.replica_specs is read as replicaSpecs" in job.remarks
-    assert "spec.replica_specs[0].TF_PORT is read as tfPort" in job.remarks
+    assert "spec.replica_specs[].TF_PORT is read as tfPort" in job.remarks
 
 
 def test_of_two_spellings_the_right_one_wins() -> None:
