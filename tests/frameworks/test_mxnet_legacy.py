@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, reason, told
+from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, on_the_page, reason, told
 from trainop.framework import Framework
 from trainop.parse import parse
 from trainop.rules import name_message
@@ -116,6 +116,7 @@ def test_a_local_job_is_one_pod_that_is_told_nothing() -> None:
 def test_a_bad_job_says_why_in_the_words_of_2017(raw: dict[str, Any], literal: str) -> None:
     """legacy §1.3, C6."""
     assert reason(MXJOB, raw) == f"invalid job spec: {literal}"
+    assert on_the_page(literal)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, reason, told
+from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, on_the_page, reason, told
 from trainop.framework import Framework
 from trainop.parse import parse
 from trainop.rules import any_name_message
@@ -197,6 +197,7 @@ def test_a_field_that_nobody_reads_is_a_remark_or_with_strict_a_problem() -> Non
 )
 def test_a_bad_job_says_why_in_the_words_of_2017(raw: dict[str, Any], literal: str) -> None:
     assert reason(TFJOB, raw) == f"invalid job spec: {literal}"
+    assert on_the_page(literal)
 
 
 def test_what_2017_had_no_words_for_is_told_with_its_place() -> None:
@@ -287,6 +288,14 @@ def test_the_status_is_that_of_seed_000_when_the_master_has_ended() -> None:
         ("PS", "Running", {"Running": 2}),
     ]
     assert (status["phase"], status["state"], status["controlPaused"]) == ("Done", "Succeeded", False)
+
+
+@pytest.mark.parametrize(("policy", "phase"), [("None", "Done"), ("Running", "CleanUp"), ("All", "CleanUp")])
+def test_a_job_that_leaves_nobody_running_is_done_only_then(policy: str, phase: str) -> None:
+    """legacy §3.5, §8.3."""
+    raw = a_raw(TFJOB, MASTER, WORKER, cleanPodPolicy=policy)
+    status = told(TFJOB, parse(TFJOB, raw), Master=0)
+    assert (status["phase"], status["state"]) == (phase, "Succeeded")
 
 
 def test_the_list_has_the_order_of_the_spec() -> None:

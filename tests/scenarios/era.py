@@ -59,8 +59,12 @@ class Players:
 
 
 async def submitted(stage: Stage, policy: Mapping[str, Any] | None = None) -> Players:
-    """The job, once its RuntimeId stands in its spec."""
     await stage.submit(policy)
+    return await named(stage)
+
+
+async def named(stage: Stage) -> Players:
+    """The members of a job, once its RuntimeId stands in its spec."""
 
     async def stamped() -> bool:
         return bool((await stage.job())["spec"].get("RuntimeId"))

@@ -47,6 +47,7 @@ async def test_a_job_of_the_folder_runs_to_its_end(played: Stage, example: str) 
     for name in [*members, *beside]:
         await played.kubelet.run(name)
     _check_env(kind, members, await played.pods())
+    _check_default_servers([pod for name, pod in (await played.pods()).items() if name.startswith("ps-")])
 
     await played.kubelet.exit(members[0], 0)
     status = await until_done(played)
@@ -79,3 +80,13 @@ def _check_env(kind: str, members: list[str], pods: dict[str, Raw]) -> None:
             assert len(names) == 5
         else:
             assert names == []
+
+
+def _check_default_servers(pods: list[Raw]) -> None:
+    """No PS of the folder says what to run, or an operator of 2017 has said it: each is a plain server."""
+    for pod in pods:
+        (container,) = pod["spec"]["containers"]
+        assert container["image"] == "tensorflow/tensorflow:1.3.0"
+        assert container["command"][:2] == ["python", "-c"]
+        assert "tf.train.ClusterSpec" in container["command"][2]
+        assert "ps-config-volume" not in {volume["name"] for volume in pod["spec"].get("volumes", ())}

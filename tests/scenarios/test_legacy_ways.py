@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.era import KINDS, Era, Players, submitted, until_phase
+from tests.scenarios.era import KINDS, Era, Players, named, submitted, until_phase
 from tests.scenarios.stage import Cast, Stage
 from trainop.framework import Framework
 from trainop.kube.port import EVENTS, SERVICES, Raw
@@ -55,6 +55,36 @@ async def test_a_name_may_begin_with_a_digit_where_no_service_has_it(stage: Stag
     await players.run()
     await own.kubelet.exit(players.name("Master" if own.cast.kind == "TfJob" else "Worker"), 0)
     await until_phase(own, "Done", "Succeeded")
+
+
+async def test_a_job_that_takes_its_pods_away_is_done_when_they_are_gone(stage: Stage) -> None:
+    players = await submitted(stage, policy={"cleanPodPolicy": "All"})
+    await players.run()
+    await until_phase(stage, "Running", "Running")
+    await stage.kubelet.exit(players.name(stage.cast.decider), 0)
+    await until_phase(stage, "Done", "Succeeded")
+    await stage.until_pods_are([])
+    await stage.until_services_are([])
+
+
+@pytest.mark.parametrize("cast", [MX], indirect=True)
+@pytest.mark.parametrize(
+    "stage_name", ["memory", pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True
+)
+async def test_what_the_user_tells_ps_lite_stays_before_what_the_operator_does(stage: Stage) -> None:
+    """legacy §2.5: PS_VERBOSE and its like are the user's; the operator sets DMLC_* and nothing else."""
+    verbose = {"name": "PS_VERBOSE", "value": "1"}
+    container = {"name": "mxnet", "image": "example/train", "env": [verbose]}
+    await stage.submit(Worker={"template": {"spec": {"containers": [container]}}})
+    players = await named(stage)
+    await stage.until_pods_are(players.all)
+    (worker,) = (await stage.pods())[players.name("Worker")]["spec"]["containers"]
+    assert worker["env"][0] == verbose
+    assert [entry["name"] for entry in worker["env"][1:]] == [
+        "DMLC_PS_ROOT_PORT", "DMLC_PS_ROOT_URI", "DMLC_NUM_SERVER", "DMLC_NUM_WORKER", "DMLC_ROLE",
+    ]  # fmt: skip
+    (server,) = (await stage.pods())[players.name("Server")]["spec"]["containers"]
+    assert "PS_VERBOSE" not in {entry["name"] for entry in server["env"]}
 
 
 async def test_events_about_children_have_the_reason_and_the_source_of_then(stage: Stage) -> None:
