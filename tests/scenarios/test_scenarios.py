@@ -191,6 +191,12 @@ async def test_a_finished_job_is_deleted_when_its_time_to_live_is_over(stage: St
 
     await stage.until(gone, "the job to be deleted")
     await stage.until_pods_are([])
+
+
+async def test_that_a_job_was_deleted_is_told(stage: Stage) -> None:
+    await stage.submit(policy={"ttlSecondsAfterFinished": 0})
+    await stage.run_all()
+    await stage.exit_all(stage.cast.decider)
     await stage.until_told("SuccessfulDeleteJob", f"Deleted job: {stage.name}")
 
 
