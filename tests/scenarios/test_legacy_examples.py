@@ -22,11 +22,6 @@ def example(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def stage_name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
 def cast(example: str, known: dict[str, Framework[Any]]) -> Cast:
     return Cast(known[EXAMPLES[example].kind], {}, "", "")
 
