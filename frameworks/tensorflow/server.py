@@ -19,7 +19,7 @@ COMMAND = ["python", "-c", SCRIPT]
 
 
 def container(image: str) -> dict[str, Any]:
-    return {"name": "tensorflow", "image": image, "command": COMMAND}
+    return {"name": "tensorflow", "image": image, "command": [*COMMAND]}
 
 
 def is_default(template: Mapping[str, Any]) -> bool:

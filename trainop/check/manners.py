@@ -53,18 +53,18 @@ def patient(subject: Subject) -> Iterator[Complaint]:
 def stamped(subject: Subject) -> Iterator[Complaint]:
     """What is written into a spec changes nothing but that it stands there."""
     framework, stamp = subject.framework, subject.framework.manner.stamp
-    for job in subject.jobs if stamp else ():
+    if stamp is None:
+        return
+    for job in subject.jobs:
         raw = as_written(framework, job)
-        raw["spec"] |= stamp(job) if stamp else {}
-        again = parse(framework, raw)
+        again = parse(framework, {**raw, "spec": {**raw["spec"], **stamp(job)}})
         if again.problems:
             yield Complaint(f"with what stamp writes: {again.problems[0]}", "write what read understands")
-        elif stamp and stamp(again):
-            yield Complaint(f"{sorted(stamp(again))} would be written again", "stamp only what is not there")
+        elif more := stamp(again):
+            yield Complaint(f"{', '.join(more)} would be written again", "stamp only what is not there")
         elif list(topology(framework, again)) != list(topology(framework, job)):
-            yield Complaint(
-                "members have other names once it is written", "name them by the same value before"
-            )
+            remedy = "name them by the same value before"
+            yield Complaint("members have other names once it is written", remedy)
 
 
 def names(subject: Subject) -> Iterator[Complaint]:
