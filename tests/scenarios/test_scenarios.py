@@ -193,6 +193,13 @@ async def test_a_finished_job_is_deleted_when_its_time_to_live_is_over(stage: St
     await stage.until_pods_are([])
 
 
+async def test_that_a_job_was_deleted_is_told(stage: Stage) -> None:
+    await stage.submit(policy={"ttlSecondsAfterFinished": 0})
+    await stage.run_all()
+    await stage.exit_all(stage.cast.decider)
+    await stage.until_told("SuccessfulDeleteJob", f"Deleted job: {stage.name}")
+
+
 async def test_someone_elses_job_is_not_touched(stage: Stage) -> None:
     await stage.submit(policy={"managedBy": "kueue.x-k8s.io/multikueue"})
     # Another job, submitted later and served, shows that the operator has been past the first one.

@@ -16,6 +16,8 @@ from kubernetes.config import ConfigException, incluster_config, kube_config
 
 from trainop.errors import Usage
 
+_VARIABLES = ("KUBECONFIG", "USE_KUBE_CONFIG")
+"""The second is what the first operators asked for."""
 NOT_CONFIGURED = "no cluster is configured: set KUBECONFIG, or pass --kubeconfig"
 _DEFAULT_FILE = "~/.kube/config"
 _TOKEN_IS_GOOD_FOR = timedelta(minutes=1)  # the kubelet replaces the file long before its token expires
@@ -62,8 +64,8 @@ class Credentials:
 
 
 def load(kubeconfig: str | None = None, context: str | None = None) -> Credentials:
-    """A kubeconfig that is named, here or in KUBECONFIG, goes before the pod we run in."""
-    named = kubeconfig or os.environ.get("KUBECONFIG")
+    """A kubeconfig that is named, here or in the environment, goes before the pod we run in."""
+    named = kubeconfig or next(filter(None, map(os.environ.get, _VARIABLES)), None)
     if not named and not context and Path(incluster_config.SERVICE_TOKEN_FILENAME).is_file():
         return _from_pod()
     return _from_kubeconfig(named or _DEFAULT_FILE, context)
