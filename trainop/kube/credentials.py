@@ -6,7 +6,6 @@ import os
 import ssl
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ import yaml
 from kubernetes.config import ConfigException, incluster_config, kube_config
 
 from trainop.errors import Usage
+from trainop.kube import proxies
 
 NOT_CONFIGURED = "no cluster is configured: set KUBECONFIG, or pass --kubeconfig"
 _DEFAULT_FILE = "~/.kube/config"
@@ -86,6 +86,7 @@ def _from_pod() -> Credentials:
         ca_path=found.ssl_ca_cert,
         scheme=scheme,
         token=token,
+        proxy_url=proxies.of_environment(found.host),
         expiration=datetime.now(UTC) + _TOKEN_IS_GOOD_FOR,
     )
 
@@ -115,7 +116,7 @@ def _from_kubeconfig(path: str, context: str | None) -> Credentials:
         private_key_path=found.key_file,
         scheme=scheme,
         token=token,
-        proxy_url=getattr(found, "proxy", None),
+        proxy_url=getattr(found, "proxy", None) or proxies.of_environment(found.host),
         expiration=getattr(loader, "expiry", None),
         tls_server_name=getattr(found, "tls_server_name", None),
         kubeconfig=path,
@@ -130,7 +131,7 @@ def _check(path: str, found: SimpleNamespace, *, known: bool) -> None:
             "put the certificate-authority of the cluster there instead"
         )
     address = urlsplit(found.host)
-    if address.scheme != "https" and not (address.scheme == "http" and _is_loopback(address.hostname)):
+    if address.scheme != "https" and not (address.scheme == "http" and proxies.is_loopback(address.hostname)):
         raise Usage(f"kubeconfig {path} names the server {found.host!r}: it has to be an https address")
     if address.scheme == "https" and not known:
         raise Usage(f"kubeconfig {path} gives no credentials (a plug-in may have failed): log in again")
@@ -140,9 +141,3 @@ def _authorization(found: SimpleNamespace) -> tuple[str | None, str | None]:
     scheme, _, token = str(found.api_key.get("BearerToken", "")).strip().partition(" ")
     return (scheme.title(), token) if token else (None, None)
 
-
-def _is_loopback(host: str | None) -> bool:
-    try:
-        return host == "localhost" or ip_address(host or "").is_loopback
-    except ValueError:
-        return False
