@@ -44,11 +44,16 @@ async def proxy(server: tuple[str, int]) -> AsyncIterator[Tunnel]:
 @pytest.fixture
 def far_away(control_plane: Cluster, server: tuple[str, int], tmp_path: Path) -> Path:
     """A kubeconfig that knows the API server by a name that this machine does not know."""
-    config = yaml.safe_load(control_plane.kubeconfig.read_text())
-    config["clusters"][0]["cluster"]["server"] = f"https://{NAME}:{server[1]}"
     path = tmp_path / "kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return path
+    path.write_text(control_plane.kubeconfig.read_text())
+    return changed(path, server=f"https://{NAME}:{server[1]}")
+
+
+def changed(kubeconfig: Path, **cluster: str) -> Path:
+    config = yaml.safe_load(kubeconfig.read_text())
+    config["clusters"][0]["cluster"] |= cluster
+    kubeconfig.write_text(yaml.safe_dump(config))
+    return kubeconfig
 
 
 def to(far_away: Path, proxy: str) -> Credentials:
@@ -89,9 +94,7 @@ async def test_the_proxy_of_the_kubeconfig_goes_before_that_of_the_environment(
     proxy: Tunnel, far_away: Path, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://nobody.test:1")
-    config = yaml.safe_load(far_away.read_text())
-    config["clusters"][0]["cluster"]["proxy-url"] = f"http://{proxy.place}"
-    far_away.write_text(yaml.safe_dump(config))
+    changed(far_away, **{"proxy-url": f"http://{proxy.place}"})
     async with Client(credentials.load(str(far_away))) as api:
         await api.list(PODS, wire.Pod, namespace=namespace)
     assert proxy.asked
@@ -150,7 +153,9 @@ async def test_whoever_waits_at_the_end_of_the_tunnel_has_to_be_the_server(
     assert b"Bearer" not in proxy.passed
 
 
-@pytest.mark.parametrize("proxy", ["socks5://me:s3cr3t@proxy.test:1080", "me:s3cr3t@proxy.test", "http://a:b"])
+@pytest.mark.parametrize(
+    "proxy", ["socks5://me:s3cr3t@proxy.test:1080", "me:s3cr3t@proxy.test", "http://a:b"]
+)
 async def test_a_proxy_of_another_kind_is_refused_in_one_line_without_its_secret(proxy: str) -> None:
     with pytest.raises(Usage, match="is no address of a proxy: ") as complaint:
         Client(Credentials(server="https://example.test", proxy_url=proxy))

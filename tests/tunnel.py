@@ -72,6 +72,6 @@ async def tunnel(to: tuple[str, int], tls: ssl.SSLContext | None = None) -> Asyn
     made = Tunnel(to)
     server = await asyncio.start_server(made.serve, "127.0.0.1", ssl=tls)
     async with server:
-        made.place = "127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        made.place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         yield made
         await made.end()

@@ -140,4 +140,3 @@ def _check(path: str, found: SimpleNamespace, *, known: bool) -> None:
 def _authorization(found: SimpleNamespace) -> tuple[str | None, str | None]:
     scheme, _, token = str(found.api_key.get("BearerToken", "")).strip().partition(" ")
     return (scheme.title(), token) if token else (None, None)
-
