@@ -8,14 +8,15 @@ import shutil
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kubernetes.config import incluster_config
 
-from tests.authority import Authority, Pair
 from tests.cluster import own
+from tests.http.authority import Authority, Pair
 from trainop.errors import Unreachable
 from trainop.kube import client as client_module
 from trainop.kube import credentials
@@ -159,7 +160,7 @@ def service_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
-    monkeypatch.setattr(credentials, "_TOKEN_IS_GOOD_FOR", credentials.timedelta(0))
+    monkeypatch.setattr(credentials, "_TOKEN_IS_GOOD_FOR", timedelta(0))
     monkeypatch.setattr(client_module, "_BETWEEN_RENEWALS", 0)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     (tmp_path / "namespace").write_text("trainop")

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from tests.authority import Authority
 from tests.cluster import own
 from tests.cluster.controlplane import Cluster
-from tests.tunnel import Tunnel, tunnel
+from tests.http.authority import Authority
+from tests.http.tunnel import Tunnel, tunnel
 from trainop.errors import Unreachable, Usage
 from trainop.kube import credentials, wire
 from trainop.kube.client import Client
