@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kubernetes.config import incluster_config
 
 from tests.cluster import own
 from tests.http.authority import Authority, Pair
+from tests.http.test_client_trouble import write_kubeconfig
 from trainop.errors import Unreachable
 from trainop.kube import client as client_module
 from trainop.kube import credentials
@@ -70,15 +69,8 @@ def authorities(tmp_path: Path) -> tuple[Authority, Authority]:
 
 
 def kubeconfig(path: Path, port: int, authority: Path, **user: str) -> str:
-    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority": str(authority)}
-    config: dict[str, Any] = {
-        "clusters": [{"name": "c", "cluster": cluster}],
-        "users": [{"name": "u", "user": user}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    path.write_text(json.dumps(config))
-    return str(path)
+    trust = {"certificate-authority": str(authority)}
+    return write_kubeconfig(path, f"https://127.0.0.1:{port}", user, **trust)
 
 
 def showing(ours: Pair, server: Tls, authority: Authority) -> Client:
@@ -110,13 +102,18 @@ async def test_a_new_authority_of_the_server_is_taken_from_the_file(
             await ask(api)
 
 
+@pytest.fixture
+def renewed(authorities: tuple[Authority, Authority], tmp_path: Path) -> tuple[Authority, Pair, Pair]:
+    """An authority, the files of a client with a certificate for `before`, and one for `after` to put there."""
+    authority, ours = authorities[0], Pair(tmp_path / "client.crt", tmp_path / "client.key")
+    replace(ours, authority.signed("client", "before"))
+    return authority, ours, authority.signed("client", "after")
+
+
 async def test_a_client_that_is_not_known_any_more_shows_the_certificate_in_the_file(
-    authorities: tuple[Authority, Authority], tmp_path: Path
+    renewed: tuple[Authority, Pair, Pair],
 ) -> None:
-    authority, _ = authorities
-    ours = Pair(tmp_path / "client.crt", tmp_path / "client.key")
-    before, after = (authority.signed("client", name) for name in ("before", "after"))
-    replace(ours, before)
+    authority, ours, after = renewed
     async with listening(authority.server(asks_who=True)) as server:
         server.known = "before"
         async with showing(ours, server, authority) as api:
@@ -137,13 +134,10 @@ def replace(ours: Pair, by: Pair) -> None:
 
 
 async def test_files_in_the_midst_of_being_replaced_are_read_again(
-    authorities: tuple[Authority, Authority], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    renewed: tuple[Authority, Pair, Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "_BETWEEN_RENEWALS", 0)
-    authority, _ = authorities
-    ours = Pair(tmp_path / "client.crt", tmp_path / "client.key")
-    before, after = (authority.signed("client", name) for name in ("before", "after"))
-    replace(ours, before)
+    authority, ours, after = renewed
     async with listening(authority.server(asks_who=True)) as server:
         server.known = "after"
         async with showing(ours, server, authority) as api:
