@@ -33,6 +33,14 @@ def test_this_machine_is_reached_without_one(server: str, monkeypatch: pytest.Mo
     assert proxies.of_environment(server) is None
 
 
+@pytest.mark.parametrize("server", ["https://[", "https://a:b", "", "http://a.test"])
+def test_an_address_that_nobody_can_connect_to_needs_none(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", PROXY)
+    assert proxies.of_environment(server) is None
+
+
 @pytest.mark.parametrize(
     ("entry", "server", "spared"),
     [

@@ -130,13 +130,24 @@ def _check(path: str, found: SimpleNamespace, *, known: bool) -> None:
             f"kubeconfig {path} has insecure-skip-tls-verify, but trainop talks to no server it cannot verify: "
             "put the certificate-authority of the cluster there instead"
         )
-    address = urlsplit(found.host)
-    if address.scheme != "https" and not (address.scheme == "http" and proxies.is_loopback(address.hostname)):
+    scheme = _scheme(found.host)
+    if not scheme:
         raise Usage(f"kubeconfig {path} names the server {found.host!r}: it has to be an https address")
-    if address.scheme == "https" and not known:
+    if scheme == "https" and not known:
         raise Usage(f"kubeconfig {path} gives no credentials (a plug-in may have failed): log in again")
 
 
 def _authorization(found: SimpleNamespace) -> tuple[str | None, str | None]:
     scheme, _, token = str(found.api_key.get("BearerToken", "")).strip().partition(" ")
     return (scheme.title(), token) if token else (None, None)
+
+
+def _scheme(server: str) -> str:
+    """Empty: it cannot be talked to, or not in private."""
+    try:
+        url = urlsplit(server)
+        _ = url.port  # raises for one that is none
+    except ValueError:
+        return ""
+    private = url.scheme == "https" or (url.scheme == "http" and proxies.is_loopback(url.hostname))
+    return url.scheme if private else ""

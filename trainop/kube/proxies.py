@@ -9,12 +9,15 @@ from urllib.parse import urlsplit
 
 def of_environment(server: str) -> str | None:
     """HTTPS_PROXY, but not for whom NO_PROXY names, and never for this machine itself."""
-    url, proxy = urlsplit(server), _variable("HTTPS_PROXY")
-    host = (url.hostname or "").rstrip(".")
+    proxy = _variable("HTTPS_PROXY")
+    try:
+        url = urlsplit(server)
+        host, port = (url.hostname or "").rstrip("."), str(url.port or 443)
+    except ValueError:
+        return None  # whoever connects says what is wrong with it
     if not proxy or url.scheme != "https" or is_loopback(host):
         return None
-    place = host, str(url.port or 443)
-    if any(_fits(entry.strip().lower(), *place) for entry in _variable("NO_PROXY").split(",")):
+    if any(_fits(entry.strip().lower(), host, port) for entry in _variable("NO_PROXY").split(",")):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
 
