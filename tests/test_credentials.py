@@ -142,6 +142,8 @@ def test_no_secret_is_quoted_in_a_complaint(tmp_path: Path) -> None:
         ({"insecure-skip-tls-verify": True}, "insecure-skip-tls-verify"),
         ({"server": "http://10.0.0.1:8080"}, "https"),
         ({"server": ""}, "https"),
+        ({"server": "https://["}, "https"),
+        ({"server": "https://a:b"}, "https"),
         ({"certificate-authority": "nope.crt"}, "nope.crt"),
         ({"certificate-authority-data": "x"}, "cannot be used"),
     ],

@@ -6,7 +6,6 @@ import os
 import ssl
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ import yaml
 from kubernetes.config import ConfigException, incluster_config, kube_config
 
 from trainop.errors import Usage
+from trainop.kube import proxies
 
 _VARIABLES = ("KUBECONFIG", "USE_KUBE_CONFIG")
 """The second is what the first operators asked for."""
@@ -88,6 +88,7 @@ def _from_pod() -> Credentials:
         ca_path=found.ssl_ca_cert,
         scheme=scheme,
         token=token,
+        proxy_url=proxies.of_environment(found.host),
         expiration=datetime.now(UTC) + _TOKEN_IS_GOOD_FOR,
     )
 
@@ -117,7 +118,7 @@ def _from_kubeconfig(path: str, context: str | None) -> Credentials:
         private_key_path=found.key_file,
         scheme=scheme,
         token=token,
-        proxy_url=getattr(found, "proxy", None),
+        proxy_url=getattr(found, "proxy", None) or proxies.of_environment(found.host),
         expiration=getattr(loader, "expiry", None),
         tls_server_name=getattr(found, "tls_server_name", None),
         kubeconfig=path,
@@ -131,10 +132,10 @@ def _check(path: str, found: SimpleNamespace, *, known: bool) -> None:
             f"kubeconfig {path} has insecure-skip-tls-verify, but trainop talks to no server it cannot verify: "
             "put the certificate-authority of the cluster there instead"
         )
-    address = urlsplit(found.host)
-    if address.scheme != "https" and not (address.scheme == "http" and _is_loopback(address.hostname)):
+    scheme = _scheme(found.host)
+    if not scheme:
         raise Usage(f"kubeconfig {path} names the server {found.host!r}: it has to be an https address")
-    if address.scheme == "https" and not known:
+    if scheme == "https" and not known:
         raise Usage(f"kubeconfig {path} gives no credentials (a plug-in may have failed): log in again")
 
 
@@ -143,8 +144,12 @@ def _authorization(found: SimpleNamespace) -> tuple[str | None, str | None]:
     return (scheme.title(), token) if token else (None, None)
 
 
-def _is_loopback(host: str | None) -> bool:
+def _scheme(server: str) -> str:
+    """Empty: it cannot be talked to, or not in private."""
     try:
-        return host == "localhost" or ip_address(host or "").is_loopback
+        url = urlsplit(server)
+        _ = url.port  # raises for one that is none
     except ValueError:
-        return False
+        return ""
+    private = url.scheme == "https" or (url.scheme == "http" and proxies.is_loopback(url.hostname))
+    return url.scheme if private else ""
