@@ -63,6 +63,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if measured := [report for report in terminalreporter.getreports("passed") if report.user_properties]:
+        terminalreporter.section("measured on the way")
+        for report in measured:
+            figures = ", ".join(f"{name}: {value}" for name, value in report.user_properties)
+            terminalreporter.line(f"{figures}  {report.nodeid.rpartition('::')[2]}")
     host = config.stash[_CLUSTERS]
     if isinstance(host, Host) and host.unavailable:
         terminalreporter.section("NO CONTROL PLANE: the tests that need one did not run", red=True, bold=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tests.crashing import Crash, Ledger, Operator, operator, version
+from tests.scenarios import era
 from tests.scenarios import test_blocked as blocked
 from tests.scenarios import test_gang as gangs
 from tests.scenarios import test_legacy as legacy
@@ -68,8 +69,8 @@ GANGS: list[Story] = [a_gang_is_suspended_and_resumed, a_gang_is_scaled]
 
 
 def a_cast(kind: str, **changes: Any) -> Cast:
-    if kind in legacy.KINDS:
-        return legacy.Era(known_frameworks()[kind], **legacy.KINDS[kind] | changes)
+    if kind in era.KINDS:
+        return era.Era(known_frameworks()[kind], **era.KINDS[kind] | changes)
     return Cast(known_frameworks()[kind], **PARTS[kind] | changes)
 
 

@@ -20,7 +20,8 @@ SECRET = "s3cr3t"  # noqa: S105 - nobody's
 @pytest.fixture(autouse=True)
 def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No cluster is configured, whatever the machine is."""
-    monkeypatch.delenv("KUBECONFIG", raising=False)
+    for variable in ("KUBECONFIG", "USE_KUBE_CONFIG"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
@@ -52,11 +53,12 @@ def test_another_context_can_be_named(tmp_path: Path) -> None:
     assert credentials.load(write(tmp_path / "config"), "two").default_namespace == "default"
 
 
+@pytest.mark.parametrize("variable", ["KUBECONFIG", "USE_KUBE_CONFIG"])
 def test_kubeconfig_in_the_environment_goes_before_the_pod(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     (tmp_path / "token").write_text("x")
-    monkeypatch.setenv("KUBECONFIG", write(tmp_path / "config"))
+    monkeypatch.setenv(variable, write(tmp_path / "config"))
     assert credentials.load().default_namespace == "ml"
 
 
@@ -140,6 +142,8 @@ def test_no_secret_is_quoted_in_a_complaint(tmp_path: Path) -> None:
         ({"insecure-skip-tls-verify": True}, "insecure-skip-tls-verify"),
         ({"server": "http://10.0.0.1:8080"}, "https"),
         ({"server": ""}, "https"),
+        ({"server": "https://["}, "https"),
+        ({"server": "https://a:b"}, "https"),
         ({"certificate-authority": "nope.crt"}, "nope.crt"),
         ({"certificate-authority-data": "x"}, "cannot be used"),
     ],

@@ -197,36 +197,38 @@ def play(cluster: Cluster, sample: Path) -> None:
     waiting.until(f"only {kept} are left", lambda: seen() == kept)
 
 
+@pytest.mark.parametrize(
+    ("kind", "roles", "field"),
+    [("TFJob", "tfReplicaSpecs", "successPolicy"), ("MXJob", "mxReplicaSpecs", "jobMode")],
+)
 def test_a_job_that_got_in_before_the_rules_ends_failed_with_the_field_path(
-    cluster: Cluster, who: Account, tmp_path: Path
+    cluster: Cluster, who: Account, tmp_path: Path, kind: str, roles: str, field: str
 ) -> None:
-    crd = json.loads(cluster.run("get", "crd", "tfjobs.kubeflow.org", "-o", "json"))
+    crd = json.loads(cluster.run("get", "crd", f"{kind.lower()}s.kubeflow.org", "-o", "json"))
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     lax = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}}
     crd["spec"]["versions"][0] |= {"schema": lax, "additionalPrinterColumns": []}
     cluster.run("replace", "-f", "-", stdin=json.dumps(crd))
     bad = {
         "apiVersion": "kubeflow.org/v1",
-        "kind": "TFJob",
+        "kind": kind,
         "metadata": {"name": "bad"},
-        "spec": {
-            "tfReplicaSpecs": {"Worker": {"restartPolicy": "Sometimes", "template": {}}},
-            "successPolicy": 1,
-        },
+        "spec": {roles: {"Worker": {"restartPolicy": "Sometimes", "template": {}}}, field: 1},
     }
     waiting.until("the rules are gone", lambda: _taken(cluster, bad))
     cluster.run("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+    of_it = f"--field-selector=reason={kind}FailedValidation"
     with operator(who, tmp_path):
-        waiting.until("the event is told", lambda: "FailedValidation" in cluster.run("get", "events"))
-        message = cluster.run("get", "events", "--field-selector=reason=TFJobFailedValidation", *MESSAGE)
+        waiting.until("the event is told", lambda: "FailedValidation" in cluster.run("get", "events", of_it))
+        message = cluster.run("get", "events", of_it, *MESSAGE)
         if _minor(cluster) >= 33:  # before, the API server takes no status of such a job: the event is all
-            cluster.run("wait", "tfjob/bad", "--for=condition=Failed", "--timeout=60s")
-            status = json.loads(cluster.run("get", "tfjob", "bad", "-o", "json"))["status"]
+            cluster.run("wait", f"{kind}/bad", "--for=condition=Failed", "--timeout=60s")
+            status = json.loads(cluster.run("get", kind, "bad", "-o", "json"))["status"]
             assert status["conditions"][-1]["message"] == message
-    assert message.startswith("TFJob failed validation because ")
-    assert "spec.successPolicy: must be" in message
-    assert "spec.tfReplicaSpecs.Worker.restartPolicy: must be Always" in message
-    cluster.run("delete", "tfjob", "bad")
+    assert message.startswith(f"{kind} failed validation because ")
+    assert f"spec.{field}: must be" in message
+    assert f"spec.{roles}.Worker.restartPolicy: must be Always" in message
+    cluster.run("delete", kind, "bad")
 
 
 def _minor(cluster: Cluster) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders import NOW, a_job, framework
 from tests.cluster.controlplane import Cluster
+from tests.frameworks.dialects import a_raw, a_replica, dialect
 from trainop.api.base import rfc3339
 from trainop.kube import credentials
 from trainop.kube.client import Client
@@ -18,6 +19,7 @@ from trainop.kube.memory import Memory
 from trainop.kube.port import EVENTS, Raw
 from trainop.kube.recorder import LONGEST, Recorder
 from trainop.model import Event
+from trainop.parse import parse
 
 TF = framework("tensorflow")
 JOB = a_job(TF, Worker=1)
@@ -49,6 +51,29 @@ async def test_an_event_names_the_job_and_who_tells(memory: Memory, recorder: Re
     assert event["involvedObject"]["uid"] == JOB.uid
     assert event["involvedObject"]["kind"] == "TFJob"
     assert event["count"] == 1
+
+
+async def test_an_event_of_a_job_of_2017_has_the_words_of_then(memory: Memory, recorder: Recorder) -> None:
+    """legacy §3.8. A pod and a service that cannot be made are two stories, though their reason is one."""
+    tfjob = dialect("tensorflow.org", "TfJob")
+    job = parse(tfjob, a_raw(tfjob, a_replica("tensorflow")))
+    created = [
+        Event("Normal", f"SuccessfulCreate{it}", f"Created {it.lower()}: a") for it in ("Pod", "Service")
+    ]
+    failed = [
+        Event("Warning", f"FailedCreate{it}", "Error creating: no", story="Master")
+        for it in ("Pod", "Service")
+    ]
+    recorder.tell(tfjob, job, [*created, *failed, Event("Normal", "TfJobSucceeded", "done")])
+    await recorder.drained()
+    told = [(it["reason"], it["message"], it["source"]["component"]) for it in await events(memory)]
+    assert sorted(told) == [
+        ("FailedCreate", "Error creating: no", "kubeflow"),
+        ("FailedCreate", "Error creating: no", "kubeflow"),
+        ("SuccessfulCreate", "Created pod: a", "kubeflow"),
+        ("SuccessfulCreate", "Created service: a", "kubeflow"),
+        ("TfJobSucceeded", "done", "kubeflow"),
+    ]
 
 
 async def test_the_same_event_again_is_counted_also_by_another_process(

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from click.testing import CliRunner
 
 from trainop import registry
+from trainop.cli import main
 from trainop.errors import BrokenFramework
 from trainop.framework import Framework
 from trainop.model import GVK
@@ -111,3 +113,11 @@ def test_of_two_that_claim_the_same_both_are_named(
         registry.frameworks()
     assert f"'{name}' ({name}_module:FRAMEWORK, of {name} 1.2)" in str(refusal.value)
     assert f"its {claim} is taken by 'tensorflow' (" in str(refusal.value)
+
+
+def test_an_operator_with_a_broken_one_ends_with_one_line(install: Install) -> None:
+    install("shouting", "raise RuntimeError('of two\\nlines')")
+    result = CliRunner().invoke(main, ["operator"])
+    source = "'shouting' (shouting_module:FRAMEWORK, of shouting 1.2)"
+    line = f"trainop: the framework {source} cannot be used: RuntimeError: of two lines\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", line)

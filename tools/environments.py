@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +35,8 @@ class Example:
     """The pod whose log has the losses."""
     pythons: tuple[str, ...]
     """The versions that all its packages have wheels for, the best first."""
+    pip: tuple[str, ...] = ()
+    """What pip is told beside the usual."""
 
     @property
     def folder(self) -> Path:
@@ -90,7 +94,7 @@ def _make(example: Example, python: Path, version: str, home: Path, progress: Pr
         (
             f"installing {name} as its lock file says (takes minutes, once)",
             f"pip could not install {name}",
-            [new, *_INSTALL, lock],
+            [new, *_INSTALL, lock, *example.pip],
         ),
         (f"importing {name}", f"{name} is installed but cannot be used", [new, "-c", f"import {module}"]),
     )
@@ -110,14 +114,22 @@ def _python(example: Example) -> tuple[Path, str]:
     if own in example.pythons:
         return Path(sys.base_prefix) / "bin" / f"python{own}", own
     for version in example.pythons:
-        found = shutil.which(f"python{version}")
-        if found and _version(found) == version:
-            return Path(found), version
+        for found in _installed(version):
+            if _version(found) == version:
+                return Path(found), version
     wanted = " or ".join(sorted(example.pythons))
     raise Unavailable(
         f"{example.title} has wheels for Python {wanted} only, and there is none on PATH: "
         f"install one (apt, dnf, brew and pyenv have it) and try again."
     )
+
+
+def _installed(version: str) -> Iterator[str]:
+    """On PATH, or among those of pyenv: of one that is not switched on, it puts a stub on PATH."""
+    if found := shutil.which(f"python{version}"):
+        yield found
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from map(str, sorted(root.glob(f"versions/{version}.*/bin/python{version}")))
 
 
 def _version(python: str) -> str:

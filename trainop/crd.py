@@ -71,8 +71,13 @@ def _version(framework: Framework[Any], name: str, schema: Schema) -> dict[str, 
         "storage": name == framework.version,
         "schema": {"openAPIV3Schema": schema},
         "subresources": {"status": {}, **_scale(framework)},
-        "additionalPrinterColumns": deepcopy(_COLUMNS),
+        "additionalPrinterColumns": [*_own_columns(framework), *deepcopy(_COLUMNS)],
     }
+
+
+def _own_columns(framework: Framework[Any]) -> list[Schema]:
+    columns = framework.manner.columns
+    return [{"name": name, "type": "string", "jsonPath": path} for name, path in columns.items()]
 
 
 def _older(framework: Framework[Any], name: str) -> dict[str, Any]:

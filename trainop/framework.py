@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from trainop.api.spec import RestartPolicy
 from trainop.manner import Manner
 from trainop.model import GVK, Env, Failed, Job, Member, S, Succeeded, Tally, Topology, Undecided, Verdict
 
@@ -157,11 +158,17 @@ class Framework(Generic[S]):
 
     def deciding(self, job: Job[S]) -> tuple[str, ...]:
         """The roles that decide the outcome of the job."""
-        if self.manner.deciding:
-            return self.manner.deciding(job)
+        if self.manner.chief:
+            return tuple(role for role in job.replicas if role == self.manner.chief(job)[0])
         present = [role for role in self.roles if role.decides and role.name in job.replicas]
         ranked = [(0 if _comes_first(role, job) else role.decides or 0, role.name) for role in present]
         return tuple(name for rank, name in ranked if rank == min(ranked)[0])
+
+    def restart_policy(self, job: Job[S], role: str, index: int) -> RestartPolicy:
+        """Of one member: that of its role, unless another one decides alone."""
+        if self.manner.chief and self.manner.chief(job) != (role, index):
+            return RestartPolicy.ON_FAILURE
+        return job.replicas[role].restart_policy
 
 
 def _comes_first(role: Role, job: Job[Any]) -> bool:

@@ -53,10 +53,14 @@ class Manner(Generic[S]):
     read: Callable[[Mapping[str, Any]], Reading] | None = None
     """Of a kind that is not written in the shape of its spec model: brings an object into that shape. Its CRD takes
     whatever is written, and what is wrong is told in the status."""
+    write: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    """The opposite, for whoever wants to see such a job: a spec in the shape of its model, as users write it."""
     tell: Callable[[Job[S], JobStatus], dict[str, object]] = lambda job, status: status.wire()
     """The status as users of the kind read it; all of it must be there."""
     recall: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda told: told
     """What `tell` has told, or an operator before us, as it is stored for the v1 kinds."""
+    columns: Env = field(default_factory=dict)
+    """Of `kubectl get`, before the others: their names, and where in an object they are found."""
     child_name: Callable[[Job[S], str, int], str] = child_name
     """Of a member's pod and service: by its role and index."""
     labels: Callable[[Job[S], str, int | None], Env] = no_labels
@@ -65,8 +69,15 @@ class Manner(Generic[S]):
     """Fields that are written into the spec before anything is made, unless they are there."""
     retryable: Callable[[int, str], bool] = retryable
     """Under `ExitCode`: whether a member that ended with this code, for this reason, is tried again."""
-    deciding: Callable[[Job[S]], tuple[str, ...]] | None = None
-    """The roles whose end is the job's, where it is not the roles themselves that say so."""
+    chief: Callable[[Job[S]], tuple[str, int]] | None = None
+    """The role and index of the one member whose end is the job's, where it is not the roles themselves that say who
+    decides. All others are started again, however they end."""
+    any_name: bool = False
+    """A job may be called whatever Kubernetes takes, as long as its children can have their names."""
+    reason: Callable[[str], str] = lambda reason: reason
+    """That of an event, in the words of the kind."""
+    source: str = ""
+    """Who tells events; empty: the framework's controller."""
     modern: Callable[[Reading], Modern] | None = None
     """What becomes of an object that `read` has read without problems, when it is converted."""
     cousins: Mapping[str, Cousin] = field(default_factory=dict)

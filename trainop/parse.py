@@ -60,8 +60,7 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
     spec, problems = _spec(framework, reading, strict=strict)
     replicas, misnamed = _by_role(framework, spec.replica_specs if spec else {})
     name = _name(metadata)
-    if not re.fullmatch(rules.NAME, name):
-        problems.append(Problem("metadata.name", rules.name_message()))
+    problems += rules.misnamed(framework, name)
     job: Job[Any] = Job(
         key=Key(framework.gvk, metadata.get("namespace") or "default", name),
         uid=metadata.get("uid", ""),

@@ -3,6 +3,7 @@ command line, in CEL for the API server. A framework adds rules of its own throu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from trainop.framework import Framework
 from trainop.model import Job, Problem
 
 NAME = "[a-z]([-a-z0-9]*[a-z0-9])?"
+ANY_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 MAX_NAME = 63
 Validation = dict[str, str]
 """One entry of `x-kubernetes-validations`."""
@@ -32,9 +34,30 @@ def problems(framework: Framework[Any], job: Job[Any]) -> Iterator[Problem]:
     if not deciding or any(job.replicas[role].replicas == 0 for role in deciding):
         yield Problem(roles, deciding_message(framework))
     yield from (Problem(f"spec{rule.field}", rule.message) for rule in framework.rules if not rule.holds(job))
-    last = [(role, spec.replicas - 1) for role, spec in job.replicas.items() if spec.replicas]
-    if any(len(framework.manner.child_name(job, *member)) > MAX_NAME for member in last):
+    yield from _misnamed_children(framework, job)
+
+
+def misnamed(framework: Framework[Any], name: str) -> Iterator[Problem]:
+    """What a job cannot be called, whatever it says of its members."""
+    if not framework.manner.any_name:
+        if not re.fullmatch(NAME, name):
+            yield Problem("metadata.name", name_message())
+    elif not re.fullmatch(ANY_NAME, name) or len(name) > MAX_NAME:
+        yield Problem("metadata.name", any_name_message())
+
+
+def _misnamed_children(framework: Framework[Any], job: Job[Any]) -> Iterator[Problem]:
+    """The last of each role has the longest name. A service needs a stricter one than a pod."""
+    names = {
+        role: framework.manner.child_name(job, role, replica.replicas - 1)
+        for role, replica in job.replicas.items()
+        if replica.replicas
+    }
+    if any(len(name) > MAX_NAME for name in names.values()):
         yield Problem("metadata.name", length_message())
+    served = (name for role, name in names.items() if framework.serves(role))
+    if framework.manner.any_name and not all(re.fullmatch(NAME, name) for name in served):
+        yield Problem("metadata.name", name_message())
 
 
 def validations(framework: Framework[Any]) -> dict[str, list[Validation]]:
@@ -119,6 +142,10 @@ def deciding_message(framework: Framework[Any]) -> str:
 
 def name_message() -> str:
     return "must be a DNS label that starts with a letter: a-z, 0-9 and '-', such as mnist-1"
+
+
+def any_name_message() -> str:
+    return f"must be a-z, 0-9, '-' and '.', such as mnist-1, with {MAX_NAME} characters at most"
 
 
 def length_message() -> str:

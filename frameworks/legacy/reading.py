@@ -31,6 +31,8 @@ class Words(NamedTuple):
     """Of v1."""
     literal: str
     """The type's field, as the operators of 2017 spoke of it."""
+    lacking: str
+    """What they said of a template without the container."""
     more: tuple[str, ...] = ()
     """Other fields of an entry."""
 
@@ -69,7 +71,7 @@ class Notes:
             if name is None:
                 self.unknown.append(f"{path}.{key}")
             elif key != name:
-                self.remarks.append(f"{path}.{key} is read as {name}")
+                self._remark(f"{path}.{key} is read as {name}")
             if name and value is not None and (key == name or written.get(name) is None):
                 found[name] = value
                 self.places[f"{path}.{name}"] = f"{path}.{key}"
@@ -86,6 +88,11 @@ class Notes:
                 yield f"{path}[{number}]", entry
             else:
                 self.remarks.append(f"{path}[{number}] is empty and passed over")
+
+    def _remark(self, text: str) -> None:
+        """Of the entries of a list the same is said once."""
+        if (said := re.sub(r"\[\d+\]", "[]", text)) not in self.remarks:
+            self.remarks.append(said)
 
 
 def common(notes: Notes, spec: Raw) -> dict[str, Any]:
@@ -131,7 +138,7 @@ def _replica(notes: Notes, words: Words, path: str, type_: str, written: Raw) ->
     if not template:
         notes.wrong(path, f"Replica is missing Template; give it one with a container named {name}")
     elif not has_container(template, name):
-        notes.wrong(f"{path}.template", f"Replica type {type_} is missing a container named {name}")
+        notes.wrong(f"{path}.template", f"Replica type {type_} is missing {words.lacking}")
     else:
         port = next((written[field] for field in words.port_fields if field in written), None)
         found["template"] = _prepared(template, words, port)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from trainop.api.spec import CleanPodPolicy
 from trainop.api.status import ConditionType, JobStatus, ReplicaStatus
 from trainop.model import Job
 
@@ -13,14 +14,19 @@ _COUNTERS = [field.alias or name for name, field in ReplicaStatus.model_fields.i
 _OF_THE_ERA = ("phase", "state", "reason", "controlPaused", "replicaStatuses")
 
 
-def tell(type_field: str, job: Job[Any], status: JobStatus) -> dict[str, object]:
-    """That of v1, with the counters as a list and with phase, state and reason."""
+def tell(
+    type_field: str,
+    job: Job[Any],
+    status: JobStatus,
+    more: Callable[[Job[Any], str], dict[str, object]] = lambda job, role: {},
+) -> dict[str, object]:
+    """That of v1, with the counters as a list and with phase, state and reason; `more` is said of a role, too."""
     if status == JobStatus():
         return {}
-    phase, state, reason = _summary(status)
+    phase, state, reason = _summary(job, status)
     written = list(job.spec.__dict__.get("replica_specs", ()))
     roles = sorted(status.replica_statuses, key=lambda role: _position(written, role))
-    counters = [{type_field: role.upper()} | _counters(job, status, role) for role in roles]
+    counters = [{type_field: role.upper()} | more(job, role) | _counters(job, status, role) for role in roles]
     era = {"phase": phase, "state": state, "reason": reason, "controlPaused": False}
     return {**status.wire(), **era, "replicaStatuses": counters}
 
@@ -42,17 +48,24 @@ def _counters(job: Job[Any], status: JobStatus, role: str) -> dict[str, object]:
     return {"state": next(iter(some), "Unknown"), "ReplicasStates": some, **wire}
 
 
-def _summary(status: JobStatus) -> tuple[str, str, str]:
+def _summary(job: Job[Any], status: JobStatus) -> tuple[str, str, str]:
     """Phase, state and reason. `Done` is the end of a job that has run, whatever came of it."""
+    done = "CleanUp" if _cleaning(job, status) else "Done"
     failed, blocked = status.condition(ConditionType.FAILED), status.condition(ConditionType.BLOCKED)
     if status.is_true(ConditionType.SUCCEEDED):
-        return "Done", "Succeeded", ""
+        return done, "Succeeded", ""
     if failed and failed.true:
         refused = failed.reason.endswith(_NEVER_STARTED)
-        return ("Failed", "Failed", failed.message) if refused else ("Done", "Failed", "")
+        return ("Failed", "Failed", failed.message) if refused else (done, "Failed", "")
     reason = blocked.message if blocked and blocked.true else ""
     running = status.is_true(ConditionType.RUNNING) or status.is_true(ConditionType.RESTARTING)
     return "Running" if running else "Creating", "Running", reason
+
+
+def _cleaning(job: Job[Any], status: JobStatus) -> bool:
+    """Somebody still runs who is not to stay."""
+    running = any(seen.active for seen in status.replica_statuses.values())
+    return running and job.policy.clean_pod_policy is not CleanPodPolicy.NONE
 
 
 def recall(kind: str, type_field: str, told: Mapping[str, Any]) -> dict[str, Any]:

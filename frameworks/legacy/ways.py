@@ -8,6 +8,9 @@ from typing import Any
 from trainop.model import Job
 
 INVALID = "invalid job spec: {problems}"
+SOURCE = "kubeflow"
+COLUMNS = {"Kind": ".kind", "ApiVersion": ".apiVersion"}
+"""kubectl of then showed both in one: `TfJob.v1alpha1.tensorflow.org`."""
 NO_UID = "xxxx"
 """In place of a RuntimeId, where a job has no UID yet that it could be made of."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -31,3 +34,10 @@ def stamp(job: Job[Any]) -> dict[str, str]:
 def retryable(code: int, reason: str) -> bool:
     """Who needs more memory than there is will need it the next time, too."""
     return code >= 128 and reason != "OOMKilled"
+
+
+def reason(of_event: str) -> str:
+    """Made or not made was all that events told of a child: its name says what it is."""
+    return next(
+        (word for word in ("SuccessfulCreate", "FailedCreate") if of_event.startswith(word)), of_event
+    )

@@ -11,7 +11,7 @@ from trainop.framework import Bootstrap, Framework, Role, Wording
 from trainop.manner import Manner
 from trainop.model import Env, Job, Member, Reading, Topology
 
-from ..legacy import status, ways  # noqa: TID252 - what the dialects of all frameworks share lies beside them
+from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects of all frameworks share lies beside them
 from ..legacy.reading import CLEANUP, LIMITS, Notes, Raw, Words, common, replicas  # noqa: TID252 - the same
 from . import modern
 from .framework import ONE_MACHINE, MXJobSpec
@@ -25,8 +25,10 @@ WORDS = Words(
     port_fields=("PsRootPort", "mxPort"),
     port_name="ps-root-port",
     roles_field="mxReplicaSpecs",
-    literal="mxReplicaSpec.MxReplicaType",
+    literal="MxReplicaSpec.MxReplicaType",
+    lacking="a container for mxnet",
 )
+_LOCAL = "job mode is local"
 _SPEC = ("RuntimeId", "jobMode", "replicaSpecs", CLEANUP, *LIMITS)
 
 
@@ -53,6 +55,11 @@ def read(raw: Raw) -> Reading:
     return notes.reading(common(notes, spec) | {"jobMode": "MXTrain", WORDS.roles_field: roles})
 
 
+def write(spec: Raw) -> Raw:
+    alone = spec[WORDS.roles_field].keys() == {"Worker"}
+    return {"jobMode": "local" if alone else "dist"} | writing.write(WORDS, spec)
+
+
 def _check_mode(notes: Notes, mode: Any, roles: Raw) -> None:
     """The literals are those of then, also the misspelt one."""
     where = notes.places.get("spec.jobMode", "spec.jobMode")
@@ -62,10 +69,16 @@ def _check_mode(notes: Notes, mode: Any, roles: Raw) -> None:
         for type_, role in WORDS.types.items():
             if role not in roles and not notes.problems:
                 notes.wrong(where, f"dist job mode without replica type {type_}")
-    elif others := [role.upper() for role in roles if role != "Worker"]:
-        notes.wrong(where, f"local job mode with replica type {', '.join(others)}: it takes a WORKER only")
-    elif not notes.problems and roles.get("Worker", {"replicas": 0}).get("replicas", 1) != 1:
-        notes.wrong(where, "local job mode takes one WORKER with Replicas = 1")
+    elif roles.keys() - {"Worker"}:
+        notes.wrong(where, f"{_LOCAL}, but its replicas set have replicas type other than worker")
+    elif not roles and not notes.problems:
+        notes.wrong(where, f"{_LOCAL}, but it has no worker")
+    elif not notes.problems and _several(roles["Worker"].get("replicas", 1)):
+        notes.wrong(where, f"{_LOCAL}, but it has more than 1 worker")
+
+
+def _several(replicas: Any) -> bool:
+    return isinstance(replicas, int) and replicas > 1
 
 
 # --- what the engine is told --------------------------------------------------------------------------------
@@ -118,12 +131,17 @@ def _dialect(group: str) -> Framework[MxJobSpec]:
         one_machine=ONE_MACHINE,
         manner=Manner(
             read=read,
+            write=write,
             tell=partial(status.tell, "Mx_replica_type"),
             recall=partial(status.recall, "MxJob", "Mx_replica_type"),
+            columns=ways.COLUMNS,
             child_name=child_name,
             labels=partial(_labels, group),
             stamp=ways.stamp,
             retryable=ways.retryable,
+            any_name=True,
+            reason=ways.reason,
+            source=ways.SOURCE,
             modern=partial(modern.modern, WORDS),
             cousins=modern.COUSINS if group == "mxnet.mlkube.io" else {},
         ),

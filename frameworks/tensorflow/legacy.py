@@ -13,7 +13,7 @@ from trainop.framework import Bootstrap, Companion, Framework, Role, Wording
 from trainop.manner import Manner
 from trainop.model import Env, Failed, Job, Reading, Succeeded, Tally, Topology, Undecided, Verdict
 
-from ..legacy import status, ways  # noqa: TID252 - what the dialects of all frameworks share lies beside them
+from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects of all frameworks share lies beside them
 from ..legacy.reading import (  # noqa: TID252 - the same
     CLEANUP,
     LIMITS,
@@ -39,8 +39,10 @@ WORDS = Words(
     port_name="tf-port",
     roles_field="tfReplicaSpecs",
     literal="tfReplicaSpec.TfReplicaType",
+    lacking="a container named tensorflow",
     more=("IsDefaultPS",),
 )
+MISSING_CHIEF = "Missing ReplicaSpec for chief: {type}"
 _OWN = ("RuntimeId", "replicaSpecs", "tfImage", "tensorboard", "terminationPolicy", "schedulerName")
 _SPEC = (*_OWN, CLEANUP, *LIMITS)
 _TENSORBOARD = ("logDir", "volumes", "volumeMounts", "serviceType", "image")
@@ -78,6 +80,14 @@ def read(raw: Raw) -> Reading:
     return notes.reading(shape)
 
 
+def write(spec: Raw) -> Raw:
+    found = writing.write(WORDS, spec)
+    if chief := spec.get("chief"):
+        policy = {"replicaName": chief.get("role", "Master").upper(), "replicaIndex": chief.get("index", 0)}
+        found["terminationPolicy"] = {"chief": policy}
+    return found | ({"tensorboard": spec["tensorboard"]} if "tensorboard" in spec else {})
+
+
 def _chief(notes: Notes, spec: Raw) -> dict[str, Any]:
     if "terminationPolicy" not in spec:
         return {"role": "Master", "index": 0}
@@ -88,7 +98,7 @@ def _chief(notes: Notes, spec: Raw) -> dict[str, Any]:
     named = notes.fields(policy.get("chief") or {}, ("replicaName", "replicaIndex"), f"{where}.chief")
     type_ = str(named.get("replicaName", "MASTER")).upper()
     if type_ not in WORDS.types:
-        notes.wrong(where, f"invalid termination policy: {type_} is none of {WORDS.known}")
+        notes.wrong(where, MISSING_CHIEF.format(type=type_))
     return {"role": WORDS.types.get(type_, "Master"), "index": named.get("replicaIndex", 0)}
 
 
@@ -97,7 +107,7 @@ def _check_chief(notes: Notes, roles: Mapping[str, Raw], chief: Raw) -> None:
     if notes.problems:
         return
     if chief["role"] not in roles:
-        notes.wrong(path, f"Missing ReplicaSpec for chief: {type_}")
+        notes.wrong(path, MISSING_CHIEF.format(type=type_))
     elif isinstance(index, int) and index >= roles[chief["role"]].get("replicas", 1):
         notes.wrong(path, f"invalid termination policy: {type_} has no replica {index}")
 
@@ -161,6 +171,12 @@ def _board_service(job: Job[Any]) -> dict[str, Any]:
     return {**found, "ports": [{**port, "name": "tb-port"} for port in found["ports"]]}
 
 
+def _is_default(job: Job[Any], role: str) -> dict[str, object]:
+    """What an operator of 2017 wrote into the spec."""
+    replica = job.replicas.get(role)
+    return {"IsDefaultPS": bool(replica and server.is_default(replica.template))}
+
+
 BOARD = Companion[TfJobSpec](
     "TensorBoard", tensorboard.pod, _board_service, named=lambda job: f"tensorboard-{ways.runtime_id(job)}"
 )
@@ -184,15 +200,20 @@ def _dialect(group: str, version: str) -> Framework[TfJobSpec]:
         wording=Wording(invalid=ways.INVALID),
         manner=Manner(
             read=read,
-            tell=partial(status.tell, "tf_replica_type"),
+            write=write,
+            tell=partial(status.tell, "tf_replica_type", more=_is_default),
             recall=partial(status.recall, "TfJob", "tf_replica_type"),
+            columns=ways.COLUMNS,
             child_name=child_name,
             labels=partial(_labels, group),
             stamp=ways.stamp,
             retryable=ways.retryable,
             modern=partial(modern.modern, WORDS),
             cousins=modern.COUSINS if group == "tensorflow.org" else {},
-            deciding=lambda job: tuple(role for role in job.replicas if role == job.spec.chief.role),
+            chief=lambda job: (job.spec.chief.role, job.spec.chief.index),
+            any_name=True,
+            reason=ways.reason,
+            source=ways.SOURCE,
         ),
     )
 

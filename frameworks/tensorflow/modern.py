@@ -13,7 +13,7 @@ from ..legacy.reading import Words  # noqa: TID252 - the same
 
 PORT_NAME = "tfjob-port"
 ALONE = "a job of one member gets no TF_CONFIG"
-WORKERS = "a worker other than 0 that fails for good fails the job"
+OTHERS = "a {role} other than {index} that fails for good fails the job"
 CHIEF = "terminationPolicy: {role} {index} ended the job; now {decider} does"
 COUSINS = {
     "tensorflow.org/v1alpha1 TFJob": Cousin(lambda spec: spec),
@@ -38,7 +38,7 @@ def _lost(roles: Mapping[str, Any], chief: Mapping[str, Any]) -> Iterator[str]:
     decider = "Master" if "Master" in roles else "Worker"
     if (role, index) != (decider, 0):
         yield CHIEF.format(role=role.lower(), index=index, decider=f"{decider.lower()} 0")
-    if role == "Worker" and roles["Worker"].get("replicas", 1) > 1:
-        yield WORKERS
+    if roles[role].get("replicas", 1) > 1:
+        yield OTHERS.format(role=role.lower(), index=index)
     if sum(replica.get("replicas", 1) for replica in roles.values()) == 1:
         yield ALONE

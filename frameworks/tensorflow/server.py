@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 SCRIPT = """\
@@ -14,5 +15,12 @@ Server(cluster, job_name=task["type"], task_index=int(task["index"])).join()
 """
 
 
+COMMAND = ["python", "-c", SCRIPT]
+
+
 def container(image: str) -> dict[str, Any]:
-    return {"name": "tensorflow", "image": image, "command": ["python", "-c", SCRIPT]}
+    return {"name": "tensorflow", "image": image, "command": [*COMMAND]}
+
+
+def is_default(template: Mapping[str, Any]) -> bool:
+    return any(it.get("command") == COMMAND for it in template["spec"]["containers"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.cluster.leash import Process
 from tests.scenarios.operators import NO_PORTS
+from trainop.operator import config
 
 ROOT = Path(__file__).parents[2]
 CONFIG = "tf-job-operator-config"
@@ -109,6 +111,34 @@ def test_a_config_map_of_ones_own_wins_over_that_of_a_cloud(helm: Helm) -> None:
     pod = pod_of(objects)
     assert pod["volumes"] == [{"name": "config-volume", "configMap": {"name": "mine"}}]
     assert {f"--controller-config-file={file}", "--no-rename-gpu"} <= {*pod["containers"][0]["args"]}
+
+
+MINE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: tf-job-operator-config, namespace: default}
+data:
+  controller_config_file.yaml: |
+    accelerators:
+      alpha.kubernetes.io/nvidia-gpu:
+        volumes: [{name: nvidia-libs, mountPath: /usr/local/nvidia, hostPath: /opt/nvidia}]
+        envVars: [{name: LD_LIBRARY_PATH, value: /usr/local/nvidia}]
+"""
+
+
+def test_a_config_map_that_is_there_before_the_release_is_used(
+    helm: Helm, crds: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    """Seed 000: `kubectl create configmap tf-job-operator-config --from-file ...`, then helm without a cloud."""
+    file = tmp_path / "my-config.yaml"
+    file.write_text(MINE)
+    crds.run("create", "configmap", CONFIG, "--from-file", str(file), "-n", namespace)
+    there = replace(helm, kubeconfig=crds.kubeconfig)
+    pod = pod_of(there.objects("--dry-run=server", namespace=namespace))
+    assert pod["volumes"] == [{"name": "config-volume", "configMap": {"name": CONFIG}}]
+    assert "--controller-config-file=/etc/config/my-config.yaml" in pod["containers"][0]["args"]
+    [gpu] = config.load(str(file))
+    assert gpu.volumes[0].host_path == "/opt/nvidia"
 
 
 def test_another_cloud_starts_another_pod(helm: Helm) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -122,7 +123,7 @@ def test_people_with_view_see_jobs_and_people_with_edit_write_them_but_nobody_wr
     apply(cluster, roles)
     for level in ("admin", "edit", "view"):
         bind = ("create", "rolebinding", f"{level}-of-ours", "-n", namespace)
-        cluster.run(*bind, f"--clusterrole=kubeflow-training-{level}", f"--user={level}-of-ours")
+        cluster.run(*bind, f"--clusterrole={level}", f"--user={level}-of-ours")
     expected = {"view": {"get", "list", "watch"}}
     expected["edit"] = expected["view"] | {"create", "update", "patch", "delete", "deletecollection"}
     expected["admin"] = expected["edit"]
@@ -131,6 +132,9 @@ def test_people_with_view_see_jobs_and_people_with_edit_write_them_but_nobody_wr
         assert {verb for _, resource, verb in rights([role]) if resource == "tfjobs"} == expected[level]
     for level in expected:
         who = f"{level}-of-ours"
+        last = "get" if level == "view" else "create"
+        gathered = partial(may, cluster, who, last, "mxjobs", namespace)
+        waiting.until(f"the cluster's role {level} has gathered ours", gathered)
         assert may(cluster, who, "get", "tfjobs", namespace)
         assert may(cluster, who, "create", "mxjobs", namespace) == (level != "view")
         assert not may(cluster, who, "patch", "tfjobs/status", namespace)

@@ -25,9 +25,9 @@ from tests.cluster.controlplane import Cluster, ControlPlane
 from tests.cluster.leash import Process
 from tests.cluster.shared import CRDS
 from tests.scenarios.casting import PARTS
+from tests.scenarios.era import KINDS, Era, submitted
 from tests.scenarios.operators import NO_PORTS
 from tests.scenarios.stage import Cast, Stage
-from tests.scenarios.test_legacy import KINDS, Era, submitted
 from trainop.engine import gang
 from trainop.errors import Gone
 from trainop.kube import credentials

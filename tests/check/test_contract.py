@@ -15,7 +15,8 @@ from trainop.api.spec import JobSpec, PodTemplate, ReplicaSpec
 from trainop.check import contract
 from trainop.check.contract import Result
 from trainop.framework import Companion, Framework, Role, Rule, Wording, by_deciding_roles
-from trainop.model import Failed, Job, Tally, Undecided, Verdict
+from trainop.manner import Manner
+from trainop.model import Failed, Job, Reading, Tally, Undecided, Verdict
 
 pytestmark = pytest.mark.thorough
 
@@ -33,16 +34,10 @@ def failures(framework: object, *examples: Path) -> dict[str, Result]:
     return {result.check: result for result in run(framework, *examples) if not result.ok}
 
 
-def _as_v1(framework: Framework[Any]) -> Framework[Any]:
-    """A dialect, but written as it is understood."""
-    manner = replace(framework.manner, read=None, stamp=None)
-    return replace(framework, manner=manner)
-
-
 @pytest.mark.parametrize("kind", KNOWN)
 def test_every_framework_we_know_keeps_the_contract(kind: str) -> None:
     examples = [path for path in EXAMPLES.rglob("*job.yaml") if f"kind: {kind}" in path.read_text()]
-    results = run(_as_v1(KNOWN[kind]), *examples)
+    results = run(KNOWN[kind], *examples)
     assert [result for result in results if not result.ok] == []
     every = {**contract.FACTS, **contract.SCHEMA, **contract.BEHAVIOUR}
     assert every.keys() <= {result.check for result in results}
@@ -100,6 +95,17 @@ def a_rule(**changes: Any) -> Rule[Any]:
     return Rule(**{**fields, **changes})
 
 
+def in_its_way(**ways: Any) -> Framework[Any]:
+    """A concert that is written as it is understood, but for this."""
+    plain = {"read": lambda raw: Reading(raw["spec"] or {}), "write": lambda spec: spec}
+    return broken(manner=Manner(**plain | ways))
+
+
+def scribbling(raw: dict[str, Any]) -> Reading:
+    raw["spec"]["read"] = "yes"
+    return Reading(raw["spec"])
+
+
 BROKEN: dict[str, Framework[Any]] = {
     "the spec is a model of the API": broken(spec=int),
     "names are what Kubernetes takes": broken(kind="concert"),
@@ -116,6 +122,14 @@ BROKEN: dict[str, Framework[Any]] = {
     "the CRD is small enough": broken(spec=Overweight),
     "every field has a description": broken(spec=spec_with(bool)),
     "a job of its kind can be written": broken(rules=(a_rule(holds=lambda job: False),)),
+    "reading changes nothing": in_its_way(read=scribbling),
+    "jobs are read as they are written": in_its_way(
+        write=lambda spec: {**spec, "encore": not spec.get("encore")}
+    ),
+    "whatever is written is read or refused": in_its_way(read=lambda raw: Reading(dict(raw["spec"]))),
+    "what is written into a spec changes nothing else": in_its_way(stamp=lambda job: {"date": "today"}),
+    "members have names of their own": in_its_way(child_name=lambda job, role, index: role.lower()),
+    "the status is recalled as it is told": in_its_way(tell=lambda job, status: {"phase": "Running"}),
     "rules can be asked": broken(rules=(a_rule(holds=lambda job: "yes"),)),
     "companions have pods and services": broken(
         companions=(Companion[Any]("Organ", lambda job: {"spec": {}}, lambda job: {}),)
@@ -190,6 +204,18 @@ def test_a_rule_that_is_half_a_rule_is_named(rule: Rule[Any], words: str) -> Non
 )
 def test_roles_that_cannot_be(roles: tuple[Role, ...], check: str) -> None:
     assert check in failures(broken(roles=roles))
+
+
+def test_a_manner_that_nobody_can_write_is_told() -> None:
+    found = failures(in_its_way(write=None))["a job of its kind can be written"]
+    assert "does not say how to write them" in found.message
+
+
+def test_a_dialect_is_held_to_the_same() -> None:
+    odd = replace(in_its_way(child_name=lambda job, role, index: role.lower()), kind="Song", plural="songs")
+    found = failures(broken(dialects=(odd,)))
+    assert list(found) == ["its dialect song.music.example.com keeps the contract, too"]
+    assert "members have names of their own: " in next(iter(found.values())).message
 
 
 def raising() -> object:

@@ -76,3 +76,27 @@ def test_no_color_is_obeyed() -> None:
             cli.main, ["validate", "-"], input="a: [", color=True
         )
         assert ("\x1b[" in result.stdout) is coloured
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["operator", "--bogus"], "No such option '--bogus'. Did you mean '--verbose'? (see trainop operator --help)"),
+        (["operator", "--namespace"], "Option '--namespace' requires an argument (see trainop operator --help)"),
+        (
+            ["operator", "--controller-threads=0"],
+            "Invalid value for '--controller-threads': 0 is not in the range 1<=x<=256 (see trainop operator --help)",
+        ),
+        (
+            ["operator", "--enable-scheme=PyTorchJob"],
+            "no installed framework serves PyTorchJob; there are: MXJob, MxJob, TFJob, TfJob "
+            "(see trainop operator --help)",
+        ),
+        (["operator", "extra"], "Got unexpected extra argument (extra) (see trainop operator --help)"),
+        (["operater"], "No such command 'operater' (see trainop --help)"),
+        (["--bogus"], "No such option '--bogus' (see trainop --help)"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_what_was_typed_is_one_line_that_says_where_to_look(words: list[str], line: str) -> None:
+    result = CliRunner().invoke(cli.main, words, prog_name="trainop")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"trainop: {line}\n")

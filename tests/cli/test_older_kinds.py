@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import yaml
 from click.testing import CliRunner, Result
 
 from trainop import cli
@@ -68,6 +69,14 @@ def test_what_is_rendered_has_the_names_of_2017_but_no_id_yet() -> None:
     names = [(item["kind"], item["metadata"]["name"]) for item in json.loads(result.stdout)["items"]]
     assert names == [("Pod", "master-xxxx-0"), ("Service", "master-xxxx-0")]
     assert "spec.replica_specs is read as replicaSpecs" in result.stderr
+
+
+def test_the_program_of_a_default_server_can_be_read_where_it_is_shown() -> None:
+    shown = trainop("render", str(EXAMPLES / "tf_job.yaml")).stdout
+    assert "    - |\n      import json, os\n      import tensorflow as tf\n" in shown
+    pods = [it for it in yaml.safe_load_all(shown) if it["metadata"]["name"] == "ps-xxxx-0"]
+    listed = json.loads(trainop("render", str(EXAMPLES / "tf_job.yaml"), "-o", "json").stdout)["items"]
+    assert pods == [it for it in listed if it["metadata"]["name"] == "ps-xxxx-0"]
 
 
 def test_a_job_of_2017_runs_on_this_machine_in_the_size_that_is_asked_for(tmp_path: Path) -> None:

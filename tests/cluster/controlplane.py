@@ -26,6 +26,7 @@ _START_LIMIT = 120  # seconds for each step of the start, for a busy machine; an
 _STOP_LIMIT = 5  # seconds for each process to end by itself; what they hold is thrown away anyway
 # The others would act on nodes and workloads that do not exist here, and only cost time.
 _CONTROLLERS = (
+    "clusterrole-aggregation-controller",
     "garbage-collector-controller",
     "namespace-controller",
     "root-ca-certificate-publisher-controller",

@@ -18,7 +18,7 @@ from tests.builders import (
     states,
     told,
 )
-from trainop.engine.plan import plan
+from trainop.engine.plan import OTHERS_START, plan
 
 # --- restarts and limits --------------------------------------------------------------------------------------
 
@@ -236,3 +236,61 @@ def test_an_exit_that_makes_the_job_succeed_is_told_by_the_job_alone() -> None:
     life.all_run().settle()
     assert told(life.see("Worker", 0, "Succeeded", 0).step()) == [("Normal", "ExitedWithCode")]
     assert told(life.see("Worker", 1, "Succeeded", 0).step()) == [("Normal", "TFJobSucceeded")]
+
+
+# --- what may wait: a job whose members start one after another -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("worker_0", "worker_1", "ps", "may_wait"),
+    [
+        ("Pending", "Pending", "Pending", 0),  # that it is created is told at once
+        ("Pending", "Pending", "Running", 0),  # nobody who decides runs: no news
+        ("Running", "Pending", "Pending", OTHERS_START),
+        ("Running", "Running", "Pending", OTHERS_START),
+        ("Running", "Running", "Running", 0),  # nobody is waited for
+        ("Running", "Succeeded", "Running", 0),
+    ],
+)
+def test_that_a_job_runs_may_wait_a_moment_for_members_that_are_about_to(
+    worker_0: str, worker_1: str, ps: str, may_wait: float
+) -> None:
+    life = Life(TF, a_job(TF, PS=1, Worker=2))
+    life.settle()
+    ended = {"Succeeded": 0}
+    for role, index, phase in (("Worker", 0, worker_0), ("Worker", 1, worker_1), ("PS", 0, ps)):
+        life.see(role, index, phase, code=ended.get(phase))
+    assert life.step().may_wait == may_wait
+
+
+def test_what_is_known_already_waits_for_nobody() -> None:
+    life = Life(TF, a_job(TF, Worker=2))
+    life.settle()
+    assert life.see("Worker", 0, "Running").step().may_wait == OTHERS_START
+    assert life.step().may_wait == 0, "it is stored that the job runs"
+
+
+def test_that_a_job_runs_again_may_wait_for_those_that_were_restarted_with_it() -> None:
+    life = Life(TF, a_job(TF, Worker=2, restart="OnFailure"))
+    life.settle()
+    life.all_run().settle()
+    life.see("Worker", 0, "Failed", code=1).see("Worker", 1, "Failed", code=1).settle()
+    assert life.states == ["Created", "Restarting"]
+    assert life.see("Worker", 0, "Running").step().may_wait == OTHERS_START
+
+
+@pytest.mark.parametrize(("phase", "code"), [("Succeeded", 0), ("Failed", 1)])
+def test_a_verdict_waits_for_nobody(phase: str, code: int) -> None:
+    life = Life(TF, a_job(TF, PS=1, Worker=2))
+    life.settle()
+    answer = life.see("Worker", 0, phase, code=code).step()
+    assert life.job.status.finished
+    assert answer.may_wait == 0
+
+
+def test_a_restart_that_is_counted_waits_for_nobody() -> None:
+    life = Life(TF, a_job(TF, Worker=2, restart="OnFailure"))
+    life.settle()
+    answer = life.see("Worker", 0, "Failed", code=1).step()
+    assert answer.status.restart_count == 1
+    assert answer.may_wait == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tests.builders import NOW, Raw
@@ -12,6 +14,8 @@ from trainop.framework import Framework
 from trainop.model import CreatePod, CreateService, Job, SeenContainer, SeenPod, SeenService, World
 from trainop.parse import parse
 from trainop.registry import frameworks
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "legacy.md"
 
 
 def dialect(group: str, kind: str) -> Framework[Any]:
@@ -41,6 +45,14 @@ def reason(framework: Framework[Any], raw: Mapping[str, Any]) -> str:
     status = framework.manner.tell(job, plan(framework, job, World(now=NOW)).status)
     assert (status["phase"], status["state"]) == ("Failed", "Failed"), status
     return str(status["reason"])
+
+
+def on_the_page(sentence: str) -> bool:
+    """docs/reference/legacy.md has it; TYPE and its like stand for any word there."""
+    table = PAGE.read_text().partition("## Why a job could not be read")[2]
+    written = re.findall(r"`([^`]+)`", table.partition("| sentence |")[2])
+    patterns = (re.sub("TYPE|NAME|MODE|INDEX", r"\\S+", re.escape(it)) for it in written)
+    return any(re.search(pattern, sentence) for pattern in patterns)
 
 
 def made(framework: Framework[Any], job: Job[Any]) -> tuple[dict[str, Raw], dict[str, Raw]]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, reason, told
+from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, on_the_page, reason, told
 from trainop.framework import Framework
 from trainop.parse import parse
+from trainop.rules import name_message
 
 MXJOB = dialect("mlkube.io", "MxJob")
 LATER = dialect("mxnet.mlkube.io", "MxJob")
@@ -69,6 +70,15 @@ def test_the_environment_of_the_user_stays() -> None:
     assert next(iter(env(pods["example-dist-job-worker-1kkf-0"]).items())) == ("PS_VERBOSE", "1")
 
 
+@pytest.mark.parametrize("name", ["1st-try", "a.b"])
+def test_a_name_that_a_service_cannot_have_is_fine_where_there_is_no_service(name: str) -> None:
+    """legacy §2.1, §2.3."""
+    alone, all_three = dist(ONE, jobMode="local"), dist()
+    alone["metadata"]["name"] = all_three["metadata"]["name"] = name
+    assert list(made(MXJOB, parse(MXJOB, alone))[0]) == [f"{name}-worker-1kkf-0"]
+    assert reason(MXJOB, all_three) == f"invalid job spec: metadata.name: {name_message()}"
+
+
 def test_a_local_job_is_one_pod_that_is_told_nothing() -> None:
     """legacy §2.5."""
     pods, services = made(MXJOB, parse(MXJOB, dist(ONE, jobMode="local")))
@@ -83,28 +93,30 @@ def test_a_local_job_is_one_pod_that_is_told_nothing() -> None:
         (dist(jobMode="MXTrain"), "unkonw job mode MXTrain"),
         (
             dist(ONE, SERVER, jobMode="local"),
-            "local job mode with replica type SERVER: it takes a WORKER only",
+            "job mode is local, but its replicas set have replicas type other than worker",
         ),
         (
             dist(replica("WORKER", replicas=2), jobMode="local"),
-            "local job mode takes one WORKER with Replicas = 1",
+            "job mode is local, but it has more than 1 worker",
         ),
+        (dist(replica("WORKER", replicas=0), jobMode="local"), "job mode is local, but it has no worker"),
         (dist(SCHEDULER, WORKER), "dist job mode without replica type SERVER"),
         (dist(SCHEDULER | {"replicas": 2}, SERVER, WORKER), "The SCHEDULER must have Replicas = 1"),
         (
             dist(a_replica("tensorflow", mxReplicaType="SCHEDULER"), SERVER, WORKER),
-            "Replica type SCHEDULER is missing a container named mxnet",
+            "Replica type SCHEDULER is missing a container for mxnet",
         ),
         (dist(SCHEDULER, SERVER, WORKER, None), "ReplicaSpecs contain nil"),
         (
             dist(replica("MASTER"), SCHEDULER, SERVER, WORKER),
-            "mxReplicaSpec.MxReplicaType is MASTER but must be one of [SCHEDULER SERVER WORKER]",
+            "MxReplicaSpec.MxReplicaType is MASTER but must be one of [SCHEDULER SERVER WORKER]",
         ),
     ],
 )
 def test_a_bad_job_says_why_in_the_words_of_2017(raw: dict[str, Any], literal: str) -> None:
     """legacy §1.3, C6."""
     assert reason(MXJOB, raw) == f"invalid job spec: {literal}"
+    assert on_the_page(literal)
 
 
 @pytest.mark.parametrize(

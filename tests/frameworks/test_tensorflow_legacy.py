@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, reason, told
+from tests.frameworks.dialects import a_raw, a_replica, dialect, env, made, on_the_page, reason, told
 from trainop.framework import Framework
 from trainop.parse import parse
+from trainop.rules import any_name_message
 
 TFJOB = dialect("tensorflow.org", "TfJob")
 OLDER = dialect("mlkube.io", "TfJob")
@@ -144,7 +145,7 @@ def test_keys_are_read_in_any_spelling_and_the_right_one_is_told() -> None:
     assert set(services) == {"master-abcd-0", "tensorboard-abcd"}
     assert services["master-abcd-0"]["spec"]["ports"][0]["port"] == 99
     assert "spec.replica_specs is read as replicaSpecs" in job.remarks
-    assert "spec.replica_specs[0].TF_PORT is read as tfPort" in job.remarks
+    assert "spec.replica_specs[].TF_PORT is read as tfPort" in job.remarks
 
 
 def test_of_two_spellings_the_right_one_wins() -> None:
@@ -173,6 +174,10 @@ def test_a_field_that_nobody_reads_is_a_remark_or_with_strict_a_problem() -> Non
         ),
         (a_raw(TFJOB, WORKER), "Missing ReplicaSpec for chief: MASTER"),
         (a_raw(TFJOB), "Missing ReplicaSpec for chief: MASTER"),
+        (
+            a_raw(TFJOB, MASTER, terminationPolicy={"chief": {"replicaName": "CHIEF"}}),
+            "Missing ReplicaSpec for chief: CHIEF",
+        ),
         (a_raw(TFJOB, MASTER, terminationPolicy={}), "invalid termination policy: it names no chief"),
         (
             a_raw(TFJOB, MASTER, terminationPolicy={"chief": {"replicaName": "MASTER", "replicaIndex": 1}}),
@@ -192,6 +197,7 @@ def test_a_field_that_nobody_reads_is_a_remark_or_with_strict_a_problem() -> Non
 )
 def test_a_bad_job_says_why_in_the_words_of_2017(raw: dict[str, Any], literal: str) -> None:
     assert reason(TFJOB, raw) == f"invalid job spec: {literal}"
+    assert on_the_page(literal)
 
 
 def test_what_2017_had_no_words_for_is_told_with_its_place() -> None:
@@ -239,6 +245,37 @@ def test_any_member_may_be_the_chief(role: str, state: str) -> None:
     assert told(TFJOB, parse(TFJOB, raw), **{role: 0})["state"] == state
 
 
+def test_who_is_not_the_chief_is_started_again_also_where_it_has_the_chiefs_type() -> None:
+    """legacy §3.4, §3.6."""
+    chief = {"chief": {"replicaName": "WORKER", "replicaIndex": 1}}
+    job = parse(TFJOB, a_raw(TFJOB, MASTER, replica("WORKER", replicas=3), terminationPolicy=chief))
+    pods, _ = made(TFJOB, job)
+    assert {name: pod["spec"]["restartPolicy"] for name, pod in pods.items()} == {
+        "master-r-0": "OnFailure",
+        "worker-r-0": "OnFailure",
+        "worker-r-1": "Never",
+        "worker-r-2": "OnFailure",
+    }
+    leads = "training.kubeflow.org/job-role"
+    assert [name for name, pod in pods.items() if leads in pod["metadata"]["labels"]] == ["worker-r-1"]
+    assert told(TFJOB, job, Worker=1)["state"] == "Running", "worker 0 is not the chief"
+
+
+# --- names: legacy §2.1 -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["1st-try", "a.b", "x" * 63])
+def test_a_job_may_have_any_name_as_its_children_have_names_without_it(name: str) -> None:
+    assert list(made(TFJOB, parse(TFJOB, a_raw(TFJOB, MASTER, name=name)))[0]) == ["master-r-0"]
+
+
+@pytest.mark.parametrize("name", ["", "Job", "a_b", "-a", "a..b", "x" * 64])
+def test_a_name_that_no_object_or_label_can_have_is_told(name: str) -> None:
+    assert reason(TFJOB, a_raw(TFJOB, MASTER, name=name)) == (
+        f"invalid job spec: metadata.name: {any_name_message()}"
+    )
+
+
 # --- the status: legacy §3.1, C1 ----------------------------------------------------------------------------
 
 
@@ -251,6 +288,14 @@ def test_the_status_is_that_of_seed_000_when_the_master_has_ended() -> None:
         ("PS", "Running", {"Running": 2}),
     ]
     assert (status["phase"], status["state"], status["controlPaused"]) == ("Done", "Succeeded", False)
+
+
+@pytest.mark.parametrize(("policy", "phase"), [("None", "Done"), ("Running", "CleanUp"), ("All", "CleanUp")])
+def test_a_job_that_leaves_nobody_running_is_done_only_then(policy: str, phase: str) -> None:
+    """legacy §3.5, §8.3."""
+    raw = a_raw(TFJOB, MASTER, WORKER, cleanPodPolicy=policy)
+    status = told(TFJOB, parse(TFJOB, raw), Master=0)
+    assert (status["phase"], status["state"]) == (phase, "Succeeded")
 
 
 def test_the_list_has_the_order_of_the_spec() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from signal import Signals
@@ -24,7 +23,6 @@ async def takeover(heir: Replica, since: float, tell: Tell) -> float:
     await until("the other replica leads", heir.operator.leads)
     lasted = time.monotonic() - since
     tell("seconds to take over", f"{lasted:.2f}")
-    sys.stdout.write(f"took over after {lasted:.2f} s\n")
     return lasted
 
 

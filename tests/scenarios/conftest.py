@@ -8,17 +8,20 @@ import fcntl
 import itertools
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.chart import account
 from tests.chart.helm import Helm
 from tests.cluster.controlplane import Cluster
 from tests.cluster.shared import POD_GROUPS
 from tests.scenarios.casting import PARTS, known_frameworks
+from tests.scenarios.legacy_examples import FOLDER
 from tests.scenarios.operators import Served, in_memory, serving
 from tests.scenarios.processes import as_processes, left_out
 from tests.scenarios.quota import Strict
@@ -26,6 +29,7 @@ from tests.scenarios.stage import Cast, Stage
 from trainop.framework import Framework
 from trainop.kube import credentials
 from trainop.kube.client import Client
+from trainop.kube.port import Raw
 from trainop.model import DEFAULTS, Settings
 
 _numbers = itertools.count()
@@ -79,6 +83,18 @@ async def stage(
         served: Served = request.getfixturevalue("operators")(settings)
         async with Client(credentials.load(str(served.cluster.kubeconfig))) as client:
             yield Stage(client, served.namespace, cast, name)
+
+
+@pytest.fixture
+async def played(stage: Stage, example: str) -> AsyncIterator[Stage]:
+    """The stage with a job of examples/legacy on it, under its own name: so it is taken away for the next one."""
+    raw: Raw = yaml.safe_load((FOLDER / example).read_text())
+    own = replace(stage, name=raw["metadata"]["name"])
+    await own.api.create(own.jobs, own.namespace, raw, dict)
+    yield own
+    await own.delete()
+    await own.until_pods_are([])
+    await own.until_services_are([])
 
 
 @pytest.fixture

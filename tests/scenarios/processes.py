@@ -51,6 +51,8 @@ NOT_HERE = {
     "test_an_evicted_pod_is_replaced_and_not_counted": _NO_CLUSTER,
     "test_an_evicted_pod_fails_the_job_under_never": _NO_CLUSTER,
     "test_a_tensorboard_that_ends_is_replaced_also_after_the_job": _NO_CLUSTER,
+    "test_a_tensorboard_of_2017_that_is_lost_is_replaced_also_after_the_job": _NO_CLUSTER,
+    "test_a_child_that_cannot_be_made_is_told_in_the_words_of_then": _TOO_FAST,
     "test_a_deadline_that_passes_while_no_operator_is_there_is_found_by_the_next": _ALONE,
     "test_a_deadline_goes_on_when_the_operator_is_restarted": _ALONE,
     "test_a_time_to_live_goes_on_when_the_operator_is_restarted": _ALONE,

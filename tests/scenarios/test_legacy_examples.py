@@ -2,56 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-import yaml
 
+from tests.scenarios.legacy_examples import EXAMPLES, FOLDER, runtime_id, until_done
 from tests.scenarios.stage import Cast, Stage
 from trainop.framework import Framework
 from trainop.kube.port import Raw
-
-FOLDER = Path(__file__).parents[2] / "examples" / "legacy"
-TF, OLDER = "TfJob.tensorflow.org", "TfJob.mlkube.io"
-MX, LATER = "MxJob.mlkube.io", "MxJob.mxnet.mlkube.io"
-FOUR = ["master-{}-0", "worker-{}-0", "ps-{}-0", "ps-{}-1"]
-MASTER = ["master-{}-0"]
-SIX = [
-    f"example-dist-job-{role}-{{}}-{index}"
-    for role, count in (("scheduler", 1), ("server", 2), ("worker", 3))
-    for index in range(count)
-]
-
-
-class Expected(NamedTuple):
-    kind: str
-    pods: list[str]
-    """With a place for the RuntimeId; the first of them decides."""
-    board: bool = False
-    told: str = ""
-    """By a Warning."""
-
-
-SNAKE = "spec.replica_specs is read as replicaSpecs"
-EXAMPLES = {
-    "tf_job.yaml": Expected(TF, FOUR),
-    "tf_job_gpu.yaml": Expected(TF, MASTER, told=SNAKE),
-    "tf_job_tensorboard_azure.yaml": Expected(TF, MASTER, board=True, told=SNAKE),
-    "tf_job_tensorboard_gke.yaml": Expected(TF, MASTER, board=True, told=SNAKE),
-    "tf_job_dumped.yaml": Expected(TF, FOUR, board=True),
-    "tfjob_sample_image.yaml": Expected(TF, MASTER),
-    "tfjob_cpu.yaml": Expected(TF, MASTER),
-    "tfjob_gpu.yaml": Expected(TF, MASTER),
-    "tfjob_azure_files.yaml": Expected(TF, MASTER),
-    "tfjob_tensorboard.yaml": Expected(TF, MASTER, board=True),
-    "mlkube_tf_job.yaml": Expected(OLDER, FOUR, told=SNAKE),
-    "mx_job_local.yaml": Expected(MX, ["example-job-worker-{}-0"]),
-    "mx_job_dist.yaml": Expected(MX, SIX),
-    "mxnet_mlkube_mx_job_dist.yaml": Expected(LATER, SIX),
-}
 
 
 def test_every_example_is_played() -> None:
@@ -64,41 +22,8 @@ def example(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def stage_name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
 def cast(example: str, known: dict[str, Framework[Any]]) -> Cast:
     return Cast(known[EXAMPLES[example].kind], {}, "", "")
-
-
-@pytest.fixture
-async def played(stage: Stage, example: str) -> AsyncIterator[Stage]:
-    """The stage with the job on it, under its own name: so it is taken away for the next one."""
-    raw: Raw = yaml.safe_load((FOLDER / example).read_text())
-    own = replace(stage, name=raw["metadata"]["name"])
-    await own.api.create(own.jobs, own.namespace, raw, dict)
-    yield own
-    await own.delete()
-    await own.until_pods_are([])
-    await own.until_services_are([])
-
-
-async def runtime_id(stage: Stage) -> str:
-    async def there() -> bool:
-        return bool((await stage.job())["spec"].get("RuntimeId"))
-
-    await stage.until(there, "a RuntimeId")
-    return str((await stage.job())["spec"]["RuntimeId"])
-
-
-async def until_done(stage: Stage) -> Raw:
-    async def done() -> bool:
-        return bool((await stage.job()).get("status", {}).get("phase") == "Done")
-
-    await stage.until(done, "phase Done")
-    return dict((await stage.job())["status"])
 
 
 @pytest.mark.parametrize(
@@ -117,6 +42,7 @@ async def test_a_job_of_the_folder_runs_to_its_end(played: Stage, example: str) 
     for name in [*members, *beside]:
         await played.kubelet.run(name)
     _check_env(kind, members, await played.pods())
+    _check_default_servers([pod for name, pod in (await played.pods()).items() if name.startswith("ps-")])
 
     await played.kubelet.exit(members[0], 0)
     status = await until_done(played)
@@ -149,3 +75,13 @@ def _check_env(kind: str, members: list[str], pods: dict[str, Raw]) -> None:
             assert len(names) == 5
         else:
             assert names == []
+
+
+def _check_default_servers(pods: list[Raw]) -> None:
+    """No PS of the folder says what to run, or an operator of 2017 has said it: each is a plain server."""
+    for pod in pods:
+        (container,) = pod["spec"]["containers"]
+        assert container["image"] == "tensorflow/tensorflow:1.3.0"
+        assert container["command"][:2] == ["python", "-c"]
+        assert "tf.train.ClusterSpec" in container["command"][2]
+        assert "ps-config-volume" not in {volume["name"] for volume in pod["spec"].get("volumes", ())}

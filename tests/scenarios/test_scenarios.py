@@ -193,6 +193,13 @@ async def test_a_finished_job_is_deleted_when_its_time_to_live_is_over(stage: St
     await stage.until_pods_are([])
 
 
+async def test_that_a_job_was_deleted_is_told(stage: Stage) -> None:
+    await stage.submit(policy={"ttlSecondsAfterFinished": 0})
+    await stage.run_all()
+    await stage.exit_all(stage.cast.decider)
+    await stage.until_told("SuccessfulDeleteJob", f"Deleted job: {stage.name}")
+
+
 async def test_someone_elses_job_is_not_touched(stage: Stage) -> None:
     await stage.submit(policy={"managedBy": "kueue.x-k8s.io/multikueue"})
     # Another job, submitted later and served, shows that the operator has been past the first one.
@@ -210,12 +217,13 @@ async def test_users_are_told_what_happened(stage: Stage) -> None:
     await stage.exit_all(stage.cast.decider)
     await stage.until_state("Succeeded")
 
+    await stage.until_told("SuccessfulCreatePod", f"Created pod: {stage.child(stage.cast.decider)}")
+
     async def told() -> bool:
         reasons = {reason for reason, _ in await stage.events()}
-        return {"SuccessfulCreatePod", "SuccessfulCreateService", f"{stage.cast.kind}Succeeded"} <= reasons
+        return {"SuccessfulCreateService", f"{stage.cast.kind}Succeeded"} <= reasons
 
     await stage.until(told, "events")
-    assert ("SuccessfulCreatePod", f"Created pod: {stage.child(stage.cast.decider)}") in await stage.events()
 
 
 async def test_a_name_taken_by_something_else_is_told_and_mended_by_removing_it(stage: Stage) -> None:
@@ -235,10 +243,7 @@ async def test_a_name_taken_by_something_else_is_told_and_mended_by_removing_it(
     found: Raw = await stage.api.get(SERVICES, stage.namespace, taken, dict)
     assert found["metadata"]["uid"] == theirs["metadata"]["uid"]
 
-    async def told() -> bool:
-        return ("FailedCreateService", f"Error creating: {blocked['message']}") in await stage.events()
-
-    await stage.until(told, "a Warning")
+    await stage.until_told("FailedCreateService", f"Error creating: {blocked['message']}")
 
     await stage.api.delete(SERVICES, stage.namespace, taken, theirs["metadata"]["uid"])
     await stage.run_all()

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from trainop.check import bootstrap, facts, life, outcome, schema
+from trainop.check import bootstrap, facts, life, manners, outcome, schema
 from trainop.check.subject import Check, Complaint, Subject
 from trainop.errors import Usage
 from trainop.files.checker import Checker
@@ -32,6 +32,12 @@ SCHEMA: dict[str, Check] = {
     "every field has a description": schema.described,
 }
 BEHAVIOUR: dict[str, Check] = {
+    "reading changes nothing": manners.pure,
+    "jobs are read as they are written": manners.opposite,
+    "whatever is written is read or refused": manners.patient,
+    "what is written into a spec changes nothing else": manners.stamped,
+    "members have names of their own": manners.names,
+    "the status is recalled as it is told": manners.recalled,
     "rules can be asked": facts.rules,
     "companions have pods and services": facts.companions,
     "bootstrap changes nothing": bootstrap.pure,
@@ -84,17 +90,36 @@ def _checked(framework: Framework[Any], examples: Iterable[str]) -> Iterator[Res
             yield result
         if not passed:
             return
+    for dialect in framework.dialects:
+        yield _kept(dialect)
     for path in examples:
         yield _result(f"{path} has no mistakes", partial(_example, path), subject)
 
 
+def _kept(dialect: Framework[Any]) -> Result:
+    """All of it, in one line: what is wrong with a dialect is wrong first with the first check that fails."""
+    name = f"its dialect {dialect.word} keeps the contract, too"
+    failed = next((result for result in _checked(dialect, ()) if not result.ok), None)
+    return (
+        Result(name, False, f"{failed.check}: {failed.message}", failed.remedy)
+        if failed
+        else Result(name, True)
+    )
+
+
 def _possible(subject: Subject) -> Iterator[Complaint]:
-    if not subject.jobs:
+    manner = subject.framework.manner
+    if manner.read and not manner.write:
+        yield Complaint(
+            "it reads jobs in a manner of its own and does not say how to write them", "give it a write"
+        )
+    elif not subject.jobs:
         yield Complaint("every choice of roles breaks a rule", "look at `rules`, and at who `decides`")
 
 
 def _example(path: str, subject: Subject) -> Iterator[Complaint]:
-    report = Checker({subject.framework.gvk: subject.framework}).check(read([path]))
+    kinds = (subject.framework, *subject.framework.dialects)
+    report = Checker({framework.gvk: framework for framework in kinds}).check(read([path]))
     for mistake in report.mistakes:
         yield Complaint(f"line {mistake.line}: {mistake.path}: {mistake.message}", mistake.hint)
     if not report.jobs:

@@ -101,7 +101,7 @@ def rules(subject: Subject) -> Iterator[Complaint]:
         told = f"the rule {rule.message!r}"
         if not rule.message or "self" not in rule.cel:
             yield Complaint(f"{told} is not complete", "give it a message, and CEL about `self`")
-        if not _exists(subject.schema["properties"]["spec"], rule.field):
+        if not _exists(subject.model["properties"]["spec"], rule.field):
             yield Complaint(
                 f"{told} points at {rule.field!r}", "name a field below the spec, such as .tfReplicaSpecs"
             )

@@ -37,7 +37,7 @@ def small(subject: Subject) -> Iterator[Complaint]:
 
 
 def described(subject: Subject) -> Iterator[Complaint]:
-    for path, field in fields(subject.schema["properties"]["spec"], "spec"):
+    for path, field in fields(subject.model["properties"]["spec"], "spec"):
         if not field.get("description"):
             yield Complaint(
                 f"{path} has no description", "give it Field(description=...): `kubectl explain` shows it"

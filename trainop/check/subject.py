@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
@@ -41,11 +42,18 @@ class Subject:
         return found
 
     @cached_property
+    def model(self) -> Schema:
+        """The same of the model, also of a kind that is written in its own manner and takes anything."""
+        plain = replace(self.framework, manner=replace(self.framework.manner, read=None))
+        found: Schema = crd(plain)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        return found
+
+    @cached_property
     def jobs(self) -> tuple[Job[Any], ...]:
-        """Good ones: each choice of roles, in two sizes, with every value of the kind's own options."""
+        """Good ones: each choice of roles, in three sizes, with every value of the kind's own options."""
         made = (
             parse(self.framework, manifest(self.framework, cast, options))
-            for options in _options(self.framework, self.schema["properties"]["spec"])
+            for options in _options(self.framework, self.model["properties"]["spec"])
             for cast in _casts(self.framework)
         )
         return tuple(job for job in made if not job.problems)
@@ -60,6 +68,7 @@ def manifest(
         role: {"replicas": number, "template": {"spec": {"containers": containers}}, **replica}
         for role, number in cast.items()
     }
+    spec = {**options, framework.replicas_field: roles}
     return {
         "apiVersion": framework.gvk.api_version,
         "kind": framework.kind,
@@ -70,8 +79,14 @@ def manifest(
             "resourceVersion": "1",
             "generation": 1,
         },
-        "spec": {**options, framework.replicas_field: roles},
+        "spec": framework.manner.write(spec) if framework.manner.write else spec,
     }
+
+
+def as_written(framework: Framework[Any], job: Job[Any]) -> dict[str, Any]:
+    """The object that such a job could have been read from."""
+    cast = {role: replica.replicas for role, replica in job.replicas.items()}
+    return manifest(framework, cast, options(framework, job))
 
 
 def options(framework: Framework[Any], job: Job[Any]) -> dict[str, Any]:
@@ -87,6 +102,8 @@ def _casts(framework: Framework[Any]) -> Iterator[dict[str, int]]:
         for chosen in combinations(names, size):
             yield dict.fromkeys(chosen, 1)
             yield {role: 2 + number % 3 for number, role in enumerate(chosen)}
+            if size > 1:
+                yield {role: 1 + number % 3 for number, role in enumerate(chosen)}
 
 
 def _options(framework: Framework[Any], spec: Schema) -> Iterator[dict[str, Any]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from trainop import __version__
@@ -58,14 +61,35 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with _one_line(ctx):
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         if os.environ.get("NO_COLOR"):
             ctx.color = False
-        try:
+        with _one_line(ctx):
             return super().invoke(ctx)
-        except TrainopError as error:
-            click.echo(f"trainop: {' '.join(str(error).split())}", err=True)
-            ctx.exit(exit_code(error))
+
+
+@contextmanager
+def _one_line(ctx: click.Context) -> Iterator[None]:
+    try:
+        yield
+    except TrainopError as error:
+        _say(str(error))
+        ctx.exit(exit_code(error))
+    except NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        words = (ctx.command_path, ctx.invoked_subcommand or "")
+        where = error.ctx.command_path if error.ctx else " ".join(words).strip()
+        _say(f"{error.format_message().rstrip('.')} (see {where} --help)")
+        ctx.exit(error.exit_code)
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"trainop: {' '.join(sentence.split())}", err=True)
 
 
 def exit_code(error: TrainopError) -> int:

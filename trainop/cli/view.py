@@ -13,6 +13,7 @@ from trainop.explain.answer import state, why
 from trainop.explain.evidence import Evidence
 from trainop.explain.findings import duration
 from trainop.explain.members import FINE, Row, progress, rows
+from trainop.framework import Framework
 from trainop.kube.find import Found
 from trainop.model import Job
 from trainop.parse import parse
@@ -40,6 +41,7 @@ def lines(evidence: Evidence) -> list[str]:
 def as_json(evidence: Evidence) -> dict[str, Any]:
     job = evidence.job
     return {
+        "apiVersion": evidence.framework.gvk.api_version,
         "kind": evidence.framework.kind,
         "namespace": job.namespace,
         "name": job.name,
@@ -74,7 +76,7 @@ def table(found: Iterable[Found], now: datetime, *, namespaces: bool) -> list[st
         ran = (status.completion_time or now) - status.start_time if status.start_time else None
         own = (
             job.name,
-            it.framework.kind,
+            _kind(it.framework),
             state(status),
             status.progress or "-",
             _age(datetime.fromisoformat(job.created) if job.created else None, now),
@@ -85,9 +87,15 @@ def table(found: Iterable[Found], now: datetime, *, namespaces: bool) -> list[st
     return columns(("NAMESPACE", *head) if namespaces else head, cells)
 
 
+def _kind(framework: Framework[Any]) -> str:
+    """With its group where it has a newer namesake: so it is said on a command line."""
+    return f"{framework.kind}.{framework.group}" if framework.older else framework.kind
+
+
 def one_of_many(found: Found) -> dict[str, Any]:
     job = parse(found.framework, found.raw)
-    where = {"kind": found.framework.kind, "namespace": job.namespace, "name": job.name, "uid": job.uid}
+    kind = {"apiVersion": found.framework.gvk.api_version, "kind": found.framework.kind}
+    where = kind | {"namespace": job.namespace, "name": job.name, "uid": job.uid}
     said = {"state": state(job.status), "message": why(job.status)}
     return where | said | {"status": found.raw.get("status") or {}}
 

@@ -36,7 +36,7 @@ def manifest(
     fitted = accelerators.fitted(settings, framework.container, replica.template["spec"])
     spec = fitted | {
         "containers": [_container(framework, c, env) for c in template.containers({"spec": fitted})],
-        "restartPolicy": pod_restart_policy(replica.restart_policy),
+        "restartPolicy": pod_restart_policy(framework.restart_policy(job, member.role, member.index)),
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     return gang.marked(settings, job, member, pod)

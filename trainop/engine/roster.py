@@ -112,7 +112,7 @@ def _state(
         # Whatever phase it passes through on its way out says nothing about the training.
         return State.GOING
     if pod.ended:
-        policy = job.replicas[member.role].restart_policy
+        policy = framework.restart_policy(job, member.role, member.index)
         return BY_ENDING[restart.ending(policy, framework.container, pod, framework.manner.retryable)]
     return State.ACTIVE if pod.phase == "Running" else State.WAITING
 

@@ -21,6 +21,8 @@ def topology(framework: Framework[Any], job: Job[Any], cluster_domain: str = "")
 
 def leads(framework: Framework[Any], job: Job[Any], member: Member) -> bool:
     """Whether this is a member whose logs stand for the job's."""
+    if framework.manner.chief:
+        return framework.manner.chief(job) == (member.role, member.index)
     if member.role not in framework.deciding(job):
         return False
     return member.index == 0 or any(role.leads for role in framework.roles if role.name == member.role)

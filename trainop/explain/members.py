@@ -79,8 +79,9 @@ def rows(evidence: Evidence) -> Iterator[Row]:
     job, ended, container = evidence.job, evidence.job.status.finished, evidence.framework.container
     for place in evidence.roster.places:
         pod, restarts = pods.pop(place.member.name, None), place.pod.restarts if place.pod else 0
-        policy = job.replicas[place.member.role].restart_policy
-        yield Row(place.member.role, place.member.index, place.state, container, pod, restarts, ended, policy)
+        role, index = place.member.role, place.member.index
+        policy = evidence.framework.restart_policy(job, role, index)
+        yield Row(role, index, place.state, container, pod, restarts, ended, policy)
     beside = {companion.name.lower() for companion in evidence.framework.companions}
     seen = {pod.name: pod for pod in evidence.seen}
     roles = {role.name.lower(): role.name for role in evidence.framework.roles}

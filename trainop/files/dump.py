@@ -20,9 +20,12 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """In quotes where bare it would be something else to kubectl, such as `y` or `1e3`."""
-    bare = isinstance(scalars.meaning(text), str)
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, None if bare else "'")
+    """In quotes where bare it would be something else to kubectl, such as `y` or `1e3`; a program as its lines."""
+    if "\n" in text:
+        style: str | None = "|"
+    else:
+        style = None if isinstance(scalars.meaning(text), str) else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
 _Dumper.add_representer(str, _text)

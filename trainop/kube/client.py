@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
@@ -61,9 +62,8 @@ class Client:
         broken connection is silent, too. `page`: how many objects of a list to ask for at once."""
         self._answered = answered
         self._pressure = Pressure()
-        self._tls = credentials.tls()
-        self._credentials = credentials
-        self._http = Http(_server(credentials), self._tls, patience)
+        self._credentials, self._doubted = credentials, False
+        self._http = Http(_server(credentials), credentials.tls(), patience)
         self._renewing = asyncio.Lock()
         self._renew_from = 0.0
         self._silence, self._page = silence, page
@@ -235,6 +235,8 @@ class Client:
 
     def _unreachable(self, request: _Request, error: OSError) -> Unreachable:
         self._answered(request.verb, request.kind, 0)
+        if isinstance(error, ssl.SSLError):
+            self._doubted = True  # the server may have a new authority, of which the files know already
         if isinstance(error, TimeoutError):
             return Unreachable(f"the API server did not answer in time ({request})")
         return Unreachable(f"the API server cannot be reached ({request}): {error}")
@@ -249,20 +251,25 @@ class Client:
                 return self._credentials
             self._renew_from = now + _BETWEEN_RENEWALS
             try:
-                self._credentials = await asyncio.to_thread(self._credentials.renewed)
-                self._http.turn_to(_server(self._credentials))
+                new, tls = await asyncio.to_thread(_renewed, self._credentials)
+                self._http.turn_to(_server(new))
             except Usage as error:
                 raise Unreachable(f"new credentials cannot be had: {error}") from error
-            if self._credentials.certificate_path:
-                self._tls.load_cert_chain(
-                    self._credentials.certificate_path, self._credentials.private_key_path
-                )
+            self._http.tls, self._credentials, self._doubted = tls, new, False
+            if new.certificate_path:
                 self._http.close()  # connections are known by the certificate they were opened with
-            return self._credentials
+            return new
 
     def _good(self, refused: Credentials | None) -> bool:
         have = self._credentials
-        return have is not refused and not (have.expiration and have.expiration <= datetime.now(UTC))
+        expired = have.expiration is not None and have.expiration <= datetime.now(UTC)
+        return not (have is refused or expired or self._doubted)
+
+
+def _renewed(credentials: Credentials) -> tuple[Credentials, ssl.SSLContext]:
+    """Both from the files as they are now."""
+    new = credentials.renewed()
+    return new, new.tls()
 
 
 def _server(credentials: Credentials) -> Server:
@@ -270,7 +277,7 @@ def _server(credentials: Credentials) -> Server:
         address(credentials.server),
         {"User-Agent": f"trainop/{__version__}", **credentials.headers()},
         credentials.tls_server_name,
-        address(credentials.proxy_url) if credentials.proxy_url else None,
+        address(credentials.proxy_url, "proxy") if credentials.proxy_url else None,
     )
 
 

@@ -74,6 +74,7 @@ class Connection(asyncio.Protocol):
     async def rest(self) -> Answer:
         """The whole answer, or what is left of it to read."""
         self._streams = False
+        self._take_more()
         while not self._complete:
             await self._news()
         return Answer(self._status, self._taken(), self._retry_after)
@@ -130,10 +131,13 @@ class Connection(asyncio.Protocol):
         pieces = self._pieces
         found = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         self._pieces = []
+        self._take_more()
+        return found
+
+    def _take_more(self) -> None:
         if self._unread > _MOST_UNREAD:
             self._transport.resume_reading()
         self._unread = 0
-        return found
 
     # --- what the transport tells
 

@@ -6,7 +6,6 @@ import os
 import ssl
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -15,7 +14,10 @@ import yaml
 from kubernetes.config import ConfigException, incluster_config, kube_config
 
 from trainop.errors import Usage
+from trainop.kube import proxies
 
+_VARIABLES = ("KUBECONFIG", "USE_KUBE_CONFIG")
+"""The second is what the first operators asked for."""
 NOT_CONFIGURED = "no cluster is configured: set KUBECONFIG, or pass --kubeconfig"
 _DEFAULT_FILE = "~/.kube/config"
 _TOKEN_IS_GOOD_FOR = timedelta(minutes=1)  # the kubelet replaces the file long before its token expires
@@ -62,8 +64,8 @@ class Credentials:
 
 
 def load(kubeconfig: str | None = None, context: str | None = None) -> Credentials:
-    """A kubeconfig that is named, here or in KUBECONFIG, goes before the pod we run in."""
-    named = kubeconfig or os.environ.get("KUBECONFIG")
+    """A kubeconfig that is named, here or in the environment, goes before the pod we run in."""
+    named = kubeconfig or next(filter(None, map(os.environ.get, _VARIABLES)), None)
     if not named and not context and Path(incluster_config.SERVICE_TOKEN_FILENAME).is_file():
         return _from_pod()
     return _from_kubeconfig(named or _DEFAULT_FILE, context)
@@ -86,6 +88,7 @@ def _from_pod() -> Credentials:
         ca_path=found.ssl_ca_cert,
         scheme=scheme,
         token=token,
+        proxy_url=proxies.of_environment(found.host),
         expiration=datetime.now(UTC) + _TOKEN_IS_GOOD_FOR,
     )
 
@@ -115,7 +118,7 @@ def _from_kubeconfig(path: str, context: str | None) -> Credentials:
         private_key_path=found.key_file,
         scheme=scheme,
         token=token,
-        proxy_url=getattr(found, "proxy", None),
+        proxy_url=getattr(found, "proxy", None) or proxies.of_environment(found.host),
         expiration=getattr(loader, "expiry", None),
         tls_server_name=getattr(found, "tls_server_name", None),
         kubeconfig=path,
@@ -129,10 +132,10 @@ def _check(path: str, found: SimpleNamespace, *, known: bool) -> None:
             f"kubeconfig {path} has insecure-skip-tls-verify, but trainop talks to no server it cannot verify: "
             "put the certificate-authority of the cluster there instead"
         )
-    address = urlsplit(found.host)
-    if address.scheme != "https" and not (address.scheme == "http" and _is_loopback(address.hostname)):
+    scheme = _scheme(found.host)
+    if not scheme:
         raise Usage(f"kubeconfig {path} names the server {found.host!r}: it has to be an https address")
-    if address.scheme == "https" and not known:
+    if scheme == "https" and not known:
         raise Usage(f"kubeconfig {path} gives no credentials (a plug-in may have failed): log in again")
 
 
@@ -141,8 +144,12 @@ def _authorization(found: SimpleNamespace) -> tuple[str | None, str | None]:
     return (scheme.title(), token) if token else (None, None)
 
 
-def _is_loopback(host: str | None) -> bool:
+def _scheme(server: str) -> str:
+    """Empty: it cannot be talked to, or not in private."""
     try:
-        return host == "localhost" or ip_address(host or "").is_loopback
+        url = urlsplit(server)
+        _ = url.port  # raises for one that is none
     except ValueError:
-        return False
+        return ""
+    private = url.scheme == "https" or (url.scheme == "http" and proxies.is_loopback(url.hostname))
+    return url.scheme if private else ""

@@ -32,15 +32,21 @@ class Server(Struct, frozen=True):
     proxy: SplitResult | None = None
 
 
-def address(text: str) -> SplitResult:
+def address(text: str, of: str = "server") -> SplitResult:
     try:
         url = urlsplit(text)
         _ = url.port  # raises for one that is none
     except ValueError as error:
-        raise Usage(f"{text!r} is no address of a server: {error}") from None
+        raise Usage(f"{_shown(text)!r} is no address of a {of}: {error}") from None
     if not url.hostname or url.scheme not in ("http", "https"):
-        raise Usage(f"{text!r} is no address of a server: write https://HOST:PORT")
+        raise Usage(f"{_shown(text)!r} is no address of a {of}: write https://HOST:PORT or http://HOST:PORT")
     return url
+
+
+def _shown(text: str) -> str:
+    """Without the name and the secret that may stand there."""
+    scheme, slashes, rest = text.rpartition("//")
+    return f"{scheme}{slashes}{rest.rpartition('@')[2]}"
 
 
 class Http:
@@ -48,7 +54,9 @@ class Http:
     to connect, or to be answered."""
 
     def __init__(self, server: Server, tls: ssl.SSLContext, patience: float) -> None:
-        self._server, self._tls, self._patience = server, tls, patience
+        self._server, self._patience = server, patience
+        self.tls = tls
+        """For connections that are yet to be opened."""
         self._kept: list[Connection] = []
         """The one that was used last stands last."""
         self._heads: dict[tuple[str, str], bytes] = {}
@@ -140,12 +148,15 @@ class Http:
     async def _connected(self) -> Connection:
         async with asyncio.timeout(self._patience):
             server, proxy = self._server, self._server.proxy
-            tls = self._tls if server.url.scheme == "https" else None
+            tls = self.tls if server.url.scheme == "https" else None
             name = server.tls_name or server.url.hostname or ""
             if proxy is None:
                 return await _opened(server.url, tls, name)
             trust = ssl.create_default_context() if proxy.scheme == "https" else None
-            outer = await _opened(proxy, trust, proxy.hostname or "")
+            try:
+                outer = await _opened(proxy, trust, proxy.hostname or "")
+            except OSError as error:
+                raise ConnectionError(f"the proxy {_place(proxy)} cannot be reached: {error}") from error
             try:
                 status = await outer.stream(_tunnel(proxy, server.url), self._patience)
                 if status != 200:
@@ -184,7 +195,6 @@ def _lines(headers: Mapping[str, str]) -> bytes:
 
 
 def _place(url: SplitResult) -> str:
-    """Without the name and the secret that may stand there."""
     return url.netloc.rpartition("@")[2]
 
 

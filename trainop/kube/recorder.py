@@ -104,6 +104,7 @@ class Recorder:
 
     def _body(self, framework: Framework[Any], job: Job[Any], event: Event, name: str) -> Raw:
         now = rfc3339(self._clock())
+        source = framework.manner.source or framework.controller
         return {
             "apiVersion": "v1",
             "kind": "Event",
@@ -117,11 +118,11 @@ class Recorder:
                 "resourceVersion": job.resource_version,
             },
             "type": event.type,
-            "reason": _printable(event.reason),
+            "reason": _printable(framework.manner.reason(event.reason)),
             "message": _printable(event.message),
-            "source": {"component": framework.controller},
-            "reportingComponent": framework.controller,
-            "reportingInstance": framework.controller,
+            "source": {"component": source},
+            "reportingComponent": source,
+            "reportingInstance": source,
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,

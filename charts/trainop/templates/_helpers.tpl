@@ -31,13 +31,28 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* The ConfigMap with the controller config: the user's, or that of a cloud, or none. */}}
+{{/* The key of a ConfigMap tf-job-operator-config that somebody has made before the release, as in 2017; or nothing. */}}
+{{- define "trainop.configBefore" -}}
+{{- $found := lookup "v1" "ConfigMap" .Release.Namespace "tf-job-operator-config" -}}
+{{- if and $found $found.data (ne (dig "metadata" "labels" "app.kubernetes.io/managed-by" "" $found) "Helm") -}}
+{{- keys $found.data | sortAlpha | first -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The ConfigMap with the controller config: the user's, or that of a cloud, or one that was there before, or none. */}}
 {{- define "trainop.config" -}}
-{{- .Values.config.configmap | default (ternary "tf-job-operator-config" "" (not (empty .Values.cloud))) -}}
+{{- $named := or .Values.cloud (include "trainop.configBefore" .) -}}
+{{- .Values.config.configmap | default (ternary "tf-job-operator-config" "" (not (empty $named))) -}}
 {{- end -}}
 
 {{- define "trainop.configFile" -}}
-{{- ternary .Values.config.file "/etc/config/controller_config_file.yaml" (not (empty .Values.config.configmap)) -}}
+{{- if .Values.config.configmap -}}
+{{- .Values.config.file -}}
+{{- else if .Values.cloud -}}
+/etc/config/controller_config_file.yaml
+{{- else -}}
+/etc/config/{{ include "trainop.configBefore" . }}
+{{- end -}}
 {{- end -}}
 
 {{/* What the operator serves, as a YAML list of {group, kind, resource}, and legacy: true for the kinds of 2017. */}}

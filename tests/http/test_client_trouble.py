@@ -169,9 +169,9 @@ async def test_the_server_is_told_who_asks() -> None:
 # --- credentials ----------------------------------------------------------------------------------------------
 
 
-def write_kubeconfig(path: Path, server: str, user: dict[str, str]) -> str:
+def write_kubeconfig(path: Path, server: str, user: dict[str, str], **cluster: str) -> str:
     config = {
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
         "users": [{"name": "u", "user": user}],
         "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
         "current-context": "x",

@@ -1,0 +1,148 @@
+"""When a status is written: at once where there is news, a moment later where more of the same is about to come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.builders import NOW, TF, a_manifest, a_status
+from trainop.api.status import JobStatus
+from trainop.errors import Stuck, Unreachable
+from trainop.kube import wire
+from trainop.kube.act import Outcome
+from trainop.kube.caches import Caches
+from trainop.kube.cluster import Cluster, resource
+from trainop.kube.jobs import Jobs
+from trainop.kube.memory import Memory
+from trainop.kube.port import PODS, SERVICES, Resource
+from trainop.kube.recorder import Recorder
+from trainop.kube.report import COUNTERS_MAY_WAIT, report
+from trainop.model import DeletePod, Job, Plan, Trouble
+from trainop.parse import parse
+
+T = TypeVar("T")
+CREATED = a_status("Created", replica_statuses={"Worker": {"active": 0}})
+ONE_MORE = CREATED.model_copy(update={"progress": "1/2"})
+RUNNING = a_status("Created", "Running", replica_statuses={"Worker": {"active": 1}})
+DONE_NOTHING = Outcome()
+LONG = 1_000.0
+"""Seconds for which no test runs."""
+
+
+class Site(Memory):
+    """Counts what is written."""
+
+    written = 0
+
+    async def patch(
+        self,
+        what: Resource,
+        namespace: str,
+        name: str,
+        patch: Mapping[str, Any],
+        shape: type[T],
+        *,
+        subresource: str = "",
+    ) -> T:
+        self.written += 1
+        return await super().patch(what, namespace, name, patch, shape, subresource=subresource)
+
+
+@pytest.fixture
+async def site() -> Site:
+    """It holds a job whose status says that it is created."""
+    made = Site()
+    await made.create(resource(TF), "ns", a_manifest(TF, Worker=2), dict)
+    await made.patch(resource(TF), "ns", "mnist", {"status": CREATED.wire()}, dict, subresource="status")
+    made.written = 0
+    return made
+
+
+@pytest.fixture
+def cluster(site: Site) -> Cluster:
+    return Cluster(
+        api=site,
+        jobs=Jobs(),
+        pods=Caches(site, PODS, wire.Pod, selector="", wake=lambda key: None),
+        services=Caches(site, SERVICES, wire.Service, selector="", wake=lambda key: None),
+        recorder=Recorder(site, lambda: NOW),
+        clock=lambda: NOW,
+    )
+
+
+async def told(
+    cluster: Cluster, status: JobStatus, outcome: Outcome = DONE_NOTHING, **plan: Any
+) -> float | None:
+    """What comes of a plan for the job as it is stored."""
+    job: Job[Any] = parse(TF, await cluster.api.get(resource(TF), "ns", "mnist", dict))
+    return await report(cluster, TF, job, Plan(status=status, **plan), outcome)
+
+
+async def test_news_are_written_at_once(cluster: Cluster, site: Site) -> None:
+    assert await told(cluster, RUNNING, wake_after=60) == 60
+    assert site.written == 1
+
+
+async def test_what_is_no_news_is_not_written(cluster: Cluster, site: Site) -> None:
+    assert await told(cluster, CREATED) is None
+    assert site.written == 0
+
+
+async def test_what_may_wait_waits_and_the_job_is_looked_at_again_then(cluster: Cluster, site: Site) -> None:
+    wait = await told(cluster, RUNNING, may_wait=LONG)
+    assert wait is not None
+    assert LONG - 60 < wait <= LONG
+    assert (site.written, cluster.jobs.settled) == (0, False)
+
+
+async def test_the_time_counts_from_the_first_time_that_it_was_put_off(
+    cluster: Cluster, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("trainop.kube.jobs.time.monotonic", lambda: clock[0])
+    assert await told(cluster, RUNNING, may_wait=10) == 10
+    clock[0] = 7
+    assert await told(cluster, RUNNING, may_wait=10) == 3
+    clock[0] = 10
+    assert await told(cluster, RUNNING, may_wait=10) is None
+    assert (site.written, cluster.jobs.settled) == (1, True)
+
+
+async def test_nobody_waits_longer_than_for_the_next_thing_to_do(cluster: Cluster, site: Site) -> None:
+    assert await told(cluster, RUNNING, may_wait=LONG, wake_after=5) == 5
+    assert site.written == 0
+
+
+async def test_news_that_may_not_wait_take_with_them_what_did(cluster: Cluster, site: Site) -> None:
+    await told(cluster, RUNNING, may_wait=LONG)
+    await told(cluster, RUNNING)
+    assert (site.written, cluster.jobs.settled) == (1, True)
+
+
+async def test_counters_alone_wait_a_moment(cluster: Cluster, site: Site) -> None:
+    wait = await told(cluster, ONE_MORE)
+    assert wait is not None
+    assert 0 < wait <= COUNTERS_MAY_WAIT
+    assert site.written == 0
+
+
+async def test_after_something_was_done_nothing_waits(cluster: Cluster, site: Site) -> None:
+    await told(cluster, RUNNING, Outcome(done=(DeletePod("Worker", "mnist-worker-0", "u"),)), may_wait=LONG)
+    assert site.written == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "raised"),
+    [
+        (Outcome(error=Unreachable("busy")), Unreachable),
+        (Outcome(trouble=Trouble("QuotaExceeded", "no room")), Stuck),
+    ],
+)
+async def test_where_something_went_wrong_nothing_waits(
+    cluster: Cluster, site: Site, outcome: Outcome, raised: type[Exception]
+) -> None:
+    with pytest.raises(raised):
+        await told(cluster, RUNNING, outcome, may_wait=LONG)
+    assert site.written == 1
