@@ -48,7 +48,7 @@ class Operator:
 
     def test(self) -> str:
         """What `helm test` prints; raises HelmRefused."""
-        return self.helm.run("test", NAME, "--namespace", NAMESPACE, "--logs")
+        return self.helm.run("test", NAME, "--namespace", NAMESPACE)
 
     def _run(self, *words: str) -> str:
         return self.cluster.run("-n", NAMESPACE, *words)

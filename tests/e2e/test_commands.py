@@ -5,22 +5,32 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from tests.e2e.user import PATIENCE, User, job
 
 
+@dataclass
+class Followed:
+    """What became of a command."""
+
+    code: int = -1
+    said: str = ""
+
+
 @contextmanager
-def following(user: User, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """The command, in the background; it must have ended by itself when the block is over."""
-    process = subprocess.Popen(  # noqa: S603 - our own program
+def following(user: User, *words: str) -> Iterator[Followed]:
+    """While the block runs, the command does; then it must end by itself."""
+    followed = Followed()
+    with subprocess.Popen(  # noqa: S603 - our own program
         user.argv(*words), env=user.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        yield process
-        process.wait(PATIENCE)
-    finally:
-        process.kill()
-        process.wait()
+    ) as process:
+        try:
+            yield followed
+            followed.said, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    followed.code = process.returncode
 
 
 def test_logs_of_all_members_are_followed_until_the_job_ends(user: User) -> None:
@@ -31,12 +41,11 @@ def test_logs_of_all_members_are_followed_until_the_job_ends(user: User) -> None
     user.until_is("chatty", "Running", "Succeeded")
     with following(user, "logs", "-f", "chatty") as logs:
         pass
-    said = logs.stdout.read() if logs.stdout else ""
-    assert logs.returncode == 0, said
+    assert logs.code == 0, logs.said
     for worker in ("worker-0", "worker-1"):
-        steps = [line for line in said.splitlines() if worker in line and "step" in line]
-        assert any(line.endswith("step 0") for line in steps), said
-    assert any("worker-0" in line and line.endswith("step 19") for line in said.splitlines()), said
+        steps = [line for line in logs.said.splitlines() if worker in line and "step" in line]
+        assert any(line.endswith("step 0") for line in steps), logs.said
+    assert any("worker-0" in line and line.endswith("step 19") for line in logs.said.splitlines()), logs.said
 
 
 def test_the_status_is_watched_until_the_job_ends(user: User) -> None:
@@ -44,9 +53,8 @@ def test_the_status_is_watched_until_the_job_ends(user: User) -> None:
     user.until_runs("watched-worker-0")
     with following(user, "status", "-w", "watched") as status:
         user.order("watched-worker-0", 0)
-    said = status.stdout.read() if status.stdout else ""
-    assert status.returncode == 0, said
-    assert "Succeeded" in said
+    assert status.code == 0, status.said
+    assert "Succeeded" in status.said
 
 
 def test_waiting_says_by_its_exit_code_what_became_of_the_job(user: User) -> None:
@@ -55,5 +63,4 @@ def test_waiting_says_by_its_exit_code_what_became_of_the_job(user: User) -> Non
         user.until_runs(f"{name}-worker-0")
         with following(user, "wait", name) as wait:
             user.order(f"{name}-worker-0", order)
-        said = wait.stdout.read() if wait.stdout else ""
-        assert wait.returncode == code, said
+        assert wait.code == code, wait.said

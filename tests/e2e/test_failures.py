@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from tests.e2e.node import Node
+import pytest
+
+from tests.e2e import processes
 from tests.e2e.user import LITTLE, User, job
 
 HUNGRY = "held = [bytearray(1 << 20) for _ in range(1 << 12)]"
 """Wants 4 GiB."""
 
 
-def test_a_worker_that_was_killed_runs_again_and_the_job_succeeds(user: User, node: Node) -> None:
+@pytest.mark.usefixtures("node")
+def test_a_worker_that_was_killed_runs_again_and_the_job_succeeds(user: User) -> None:
     user.apply(job("killed", workers=2, restart="ExitCode"))
     user.until_runs("killed-worker-0")
     victim = user.until_runs("killed-worker-1")
-    node.kill(victim, "python")
+    processes.kill("killed-worker-1")
     user.until_runs("killed-worker-1", but=victim)
     user.order("killed-worker-0", 0)
     user.until_is("killed", "Succeeded", "Failed")

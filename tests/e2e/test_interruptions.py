@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.e2e import processes
 from tests.e2e.node import Node
 from tests.e2e.operator import Operator
 from tests.e2e.user import User, job
@@ -49,7 +50,7 @@ def test_the_kubelet_is_restarted_and_a_worker_ends_meanwhile(user: User, node: 
     before = uids(user)
     node.stop_kubelet()
     try:
-        node.order(next(iter(node.processes("alone-worker-0"))), 0)
+        processes.order("alone-worker-0", 0)
     finally:
         node.start_kubelet()
     user.until_is("alone", "Succeeded", "Failed")

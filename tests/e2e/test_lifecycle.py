@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.e2e import processes
 from tests.e2e.node import Node
 from tests.e2e.user import User, job
 
@@ -16,10 +17,10 @@ Gone = Callable[[str], None]
 def gone(user: User, node: Node | None) -> Gone:
     """Waits until nothing of a job is left: neither in the cluster nor, where one can look, on its node."""
 
-    def wait(name: str, *uids: str) -> None:
+    def wait(name: str) -> None:
         user.until(f"nothing of {name} is left", lambda: not user.children(name))
         if node is not None:
-            user.until(f"no process of {name} is left", lambda: not node.processes(name))
+            user.until(f"no process of {name} is left", lambda: not processes.of(name))
 
     return wait
 
@@ -29,7 +30,7 @@ def test_a_suspended_job_has_no_pods_and_a_resumed_one_runs_again(user: User, go
     first = user.until_runs("pausing-worker-0")
     assert user.trainop("suspend", "pausing")[0] == 0
     user.until_is("pausing", "Suspended")
-    gone("pausing-worker")
+    gone("pausing")
     assert user.trainop("resume", "pausing")[0] == 0
     user.until_runs("pausing-worker-0", but=first)
     user.until_runs("pausing-worker-1")
