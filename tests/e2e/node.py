@@ -36,7 +36,8 @@ class Node:
         self._progress = progress
         self._software = software
         self._undo = contextlib.ExitStack()
-        self._taken = False
+        self.up = False
+        """Or at least part of it is there."""
         self.parts: list[tuple[str, float]] = []
         """What took how many seconds."""
 
@@ -55,8 +56,8 @@ class Node:
 
     def stop(self) -> None:
         """Remove it without a trace; doing it twice is fine."""
-        if self._taken:
-            self._taken = False
+        if self.up:
+            self.up = False
             with self._part("removing the node"):
                 self._undo.close()
 
@@ -139,11 +140,20 @@ class Node:
             )
             self._wait_for_dns()
 
+    def keep_logs(self, folder: Path) -> Path:
+        """Copy what its programs and its pods have said, for whoever wants to know why something failed."""
+        for log in self._plot.folder.glob("*.log"):
+            shutil.copy(log, folder)
+        pods = self._plot.folder / "podlogs"
+        if pods.exists():
+            shutil.copytree(pods, folder / "pods", dirs_exist_ok=True)
+        return folder
+
     def _prepare(self) -> None:
         software = self._software or programs.find(self._progress)
         self._images = {PAUSE: software.programs["pause"], DNS: software.programs["coredns"]}
         plot.tidy()
-        self._taken = True
+        self.up = True
         self._plot = self._undo.enter_context(plot.take())
         with self._part("making certificates"):
             known = certificates.make(self._plot.folder / "certificates", self._plot.address)
