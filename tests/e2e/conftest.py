@@ -1,57 +1,84 @@
-"""The node, what is installed on it, and the people who use it."""
+"""The cluster of the suite: a node of ours with all images on it, or the one TRAINOP_E2E_KUBECONFIG names."""
 
 from __future__ import annotations
 
-import json
-import secrets
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.chart import programs as of_the_chart
-from tests.cluster import progress
+from tests.cluster import own, shared
 from tests.cluster.controlplane import Cluster
-from tests.e2e import operator as chart
-from tests.e2e import user as users
+from tests.cluster.progress import on_stderr
+from tests.e2e import FOREIGN, images
 from tests.e2e.node import Node
-from tests.e2e.operator import Operator
-from tests.e2e.user import User
-from tests.image import built
+
+_NODE = pytest.StashKey[Node]()
+_LOGS = pytest.StashKey[Path]()
 
 
 @pytest.fixture(scope="session")
-def node() -> Iterator[Node]:
-    with Node(progress.on_stderr()) as node:
-        image = built.build(progress.on_stderr())
-        node.import_image(image.archive)
-        users.IMAGE = f"localhost/trainop:{image.container.removeprefix('trainop-')}"
+def node(
+    request: pytest.FixtureRequest, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Node | None]:
+    """None: the cluster is the user's, and so are its nodes."""
+    if os.environ.get(FOREIGN):
+        yield None
+        return
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    loud = capture.global_and_fixture_disabled  # who waits for a node wants to see it come up
+    node = pytestconfig.stash[_NODE] = Node(on_stderr())
+    try:
+        with loud(), own.or_skip():
+            archives = images.archives(on_stderr())
+            node.start()
+            for archive in archives.values():
+                node.import_image(archive)
         yield node
+    finally:
+        if node.up and request.session.testsfailed:
+            pytestconfig.stash[_LOGS] = node.keep_logs(tmp_path_factory.mktemp("node"))
+        with loud():
+            node.stop()
 
 
 @pytest.fixture(scope="session")
-def cluster(node: Node) -> Cluster:
-    return node.cluster
+def cluster(node: Node | None) -> Cluster:
+    if node:
+        return node.cluster
+    with own.or_skip():
+        named = shared.named_by_user(FOREIGN, on_stderr)
+    assert named
+    return named
 
 
 @pytest.fixture(scope="session")
-def operator(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
-    helm = of_the_chart.helm(progress.on_stderr())
-    with chart.installed(cluster, helm, users.IMAGE, tmp_path_factory.mktemp("helm")) as installed:
-        yield installed
+def control_plane(cluster: Cluster) -> Cluster:
+    """What the fixtures that all tests share work on: here, too, `namespace` gives a fresh one."""
+    return cluster
 
 
 @pytest.fixture
-def user(cluster: Cluster, operator: Operator) -> Iterator[User]:
-    """In a namespace of its own, in which pods are restricted."""
-    name = f"e2e-{secrets.token_hex(3)}"
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    cluster.run(
-        "create",
-        "-f",
-        "-",
-        stdin=json.dumps(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-        ),
-    )
-    yield User(cluster, name)
-    cluster.run("delete", "namespace", name, "--wait=false")
+def our_node(node: Node | None) -> Node:
+    """For tests that stop and start its parts."""
+    if node is None:
+        pytest.skip("needs the node of make e2e")
+    return node
+
+
+@pytest.fixture
+def restricted(namespace: str, cluster: Cluster) -> str:
+    """A fresh namespace that refuses every pod with more rights than it needs."""
+    cluster.run("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    return namespace
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    node = config.stash.get(_NODE, None)
+    if node and node.parts:
+        terminalreporter.section("what the node took")
+        for text, seconds in node.parts:
+            terminalreporter.line(f"{seconds:6.1f} s  {text}")
+    if _LOGS in config.stash:
+        terminalreporter.line(f"the logs of its programs and pods are in {config.stash[_LOGS]}")

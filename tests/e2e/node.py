@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from tests.cluster import binaries
-from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster, Refused
 from tests.cluster.progress import Progress
 from tests.e2e import archive, certificates, plot, programs
 from tests.e2e.configuration import DNS, DNS_ADDRESS, PAUSE, Configuration
 from tests.e2e.machine import Broken, Machine
-from tests.image import workshop
+from tests.e2e.programs import Software
 
-_PACKAGES = ("containerd", "runc", "containernetworking-plugins", "iptables")
-_PRESENT = ("containerd", "runc", "iptables", "/usr/lib/cni/bridge")
-_TOOLS = ("bash", "ip", "mount", "nsenter", "openssl", "unshare")
 _DNS = Path(__file__).parent / "dns" / "coredns.yaml"
 _BEAT = '{.status.conditions[?(@.type=="Ready")].lastHeartbeatTime}'
 _READY = '{.status.conditions[?(@.type=="Ready")].status}'
@@ -38,9 +31,13 @@ class Node:
     cluster: Cluster
     """The kubeconfig is the administrator's, and can be used outside of the node."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, software: Software | None = None) -> None:
+        """`software`: something else than what programs.py finds."""
         self._progress = progress
+        self._software = software
         self._undo = contextlib.ExitStack()
+        self.up = False
+        """Or at least part of it is there."""
         self.parts: list[tuple[str, float]] = []
         """What took how many seconds."""
 
@@ -59,8 +56,10 @@ class Node:
 
     def stop(self) -> None:
         """Remove it without a trace; doing it twice is fine."""
-        with self._part("removing the node"):
-            self._undo.close()
+        if self.up:
+            self.up = False
+            with self._part("removing the node"):
+                self._undo.close()
 
     def __enter__(self) -> Node:
         return self.start()
@@ -69,6 +68,11 @@ class Node:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    def name(self) -> str:
+        """What everything of it on this machine is called."""
+        return self._plot.name
 
     @property
     def pid(self) -> int:
@@ -93,7 +97,7 @@ class Node:
             "import",
             image,
         )
-        with self._part(f"importing {image.parent.name}/{image.name}"):
+        with self._part(f"importing {image.parent.name}/{image.name}, {image.stat().st_size >> 20} MiB"):
             self._machine.run(*words)
 
     def stop_kubelet(self) -> None:
@@ -136,20 +140,28 @@ class Node:
             )
             self._wait_for_dns()
 
+    def keep_logs(self, folder: Path) -> Path:
+        """Copy what its programs and its pods have said, for whoever wants to know why something failed."""
+        for log in self._plot.folder.glob("*.log"):
+            shutil.copy(log, folder)
+        pods = self._plot.folder / "podlogs"
+        if pods.exists():
+            shutil.copytree(pods, folder / "pods", dirs_exist_ok=True)
+        return folder
+
     def _prepare(self) -> None:
-        able()
+        software = self._software or programs.find(self._progress)
+        self._images = {PAUSE: software.programs["pause"], DNS: software.programs["coredns"]}
         plot.tidy()
-        self._binaries = binaries.find(self._progress)
-        self._programs = programs.find(self._progress)
-        packages = _packages(self._progress)
+        self.up = True
         self._plot = self._undo.enter_context(plot.take())
         with self._part("making certificates"):
             known = certificates.make(self._plot.folder / "certificates", self._plot.address)
             self._configuration = Configuration(self._plot, known)
             self._configuration.write()
-        self._argv = self._configuration.argv(self._binaries, self._programs)
-        self.cluster = Cluster(known.kubeconfig("admin"), self._binaries.kubectl)
-        self._machine = Machine(self._plot, packages)
+        self._argv = self._configuration.argv(software.control_plane, software.programs)
+        self.cluster = Cluster(known.kubeconfig("admin"), software.control_plane.kubectl)
+        self._machine = Machine(self._plot, software.packages)
         self._undo.callback(self._machine.halt)
         with self._part("making namespaces"):
             self._machine.boot()
@@ -164,9 +176,9 @@ class Node:
             self._start("kube-scheduler")
 
     def _import_own_images(self) -> None:
-        for image, program in ((PAUSE, "pause"), (DNS, "coredns")):
-            path = self._plot.folder / f"{program}.tar"
-            archive.write(path, image, self._programs[program])
+        for image, program in self._images.items():
+            path = self._plot.folder / f"{program.name}.tar"
+            archive.write(path, image, program)
             self.import_image(path)
             path.unlink()
 
@@ -218,22 +230,3 @@ class Node:
         yield
         self.parts.append((text, time.monotonic() - began))
         self._progress.done(f"done in {self.parts[-1][1]:.1f} s")
-
-
-def able() -> None:
-    """Raises Unavailable where no node can run."""
-    if sys.platform != "linux" or os.geteuid() != 0:
-        raise Unavailable(f"only root on Linux can run a node: be it, {programs.WAY_OUT}.")
-    missing = [tool for tool in _TOOLS if not shutil.which(tool)]
-    if missing:
-        raise Unavailable(f"there is no {' and no '.join(missing)}: install them, {programs.WAY_OUT}.")
-
-
-def _packages(progress: Progress) -> Path | None:
-    """What the machine does not have, unpacked; None where it has everything."""
-    missing = [name for name in _PRESENT if not shutil.which(name)]
-    if not missing:
-        return None
-    if not shutil.which("apt-get"):
-        raise Unavailable(f"there is no {' and no '.join(missing)}: install them, {programs.WAY_OUT}.")
-    return workshop.packages("node", _PACKAGES, progress, way_out=programs.WAY_OUT)
