@@ -57,7 +57,7 @@ class Sources:
     folder: Path
     """Holds go.mod and go.sum."""
     module: str
-    """The Go module whose version is the programs' version."""
+    """The Go module whose version is the programs' version; empty: the programs are our own."""
     packages: Mapping[str, str]
     """The Go package of each program."""
     way_out: str
@@ -66,7 +66,9 @@ class Sources:
     @property
     def version(self) -> str:
         """The one that go.mod requires, such as v1.34.4."""
-        required = rf"^\s*{re.escape(self.module)} (v\S+)"
+        if not self.module:
+            return "v0.0.0"
+        required = rf"^(?:require)?\s*{re.escape(self.module)} (v\S+)"
         found = re.search(required, (self.folder / "go.mod").read_text(), re.MULTILINE)
         assert found, f"go.mod requires {self.module}"
         return found[1]

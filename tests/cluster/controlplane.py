@@ -12,7 +12,7 @@ import socket
 import ssl
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -81,6 +81,40 @@ class Cluster:
         return True
 
 
+def etcd_socket(directory: Path) -> Path:
+    return directory / "etcd.sock"
+
+
+def etcd_flags(directory: Path) -> list[str]:
+    """For an etcd that keeps everything in a folder and that nobody else can reach."""
+    # A socket file needs no port, and only we can open it: etcd itself asks nobody who they are.
+    return [
+        f"--data-dir={directory / 'etcd'}",
+        f"--listen-client-urls=unix://{etcd_socket(directory)}",
+        f"--advertise-client-urls=http://{_HOST}:0",
+        f"--listen-peer-urls=http://{_HOST}:0",
+        f"--initial-advertise-peer-urls=http://{_HOST}:0",
+        f"--initial-cluster=default=http://{_HOST}:0",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ]
+
+
+def kubeconfig(server: str, authority: Path, user: Mapping[str, str]) -> str:
+    """One that stands by itself; `user` says how they prove who they are."""
+    name = "trainop-test"
+    trust = base64.b64encode(authority.read_bytes()).decode()
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server, "certificate-authority-data": trust}}],
+        "users": [{"name": name, "user": user}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": "default"}}],
+        "current-context": name,
+    }
+    return json.dumps(config, indent=2)
+
+
 class ControlPlane:
     """etcd, kube-apiserver and kube-controller-manager; as a context manager it yields the Cluster."""
 
@@ -145,18 +179,7 @@ class ControlPlane:
         self.stop()
 
     def _start_etcd(self) -> None:
-        # A socket file needs no port, and only we can open it: etcd itself asks nobody who they are.
-        self._spawn(
-            self._binaries.etcd,
-            f"--data-dir={self.directory / 'etcd'}",
-            f"--listen-client-urls=unix://{self._etcd}",
-            f"--advertise-client-urls=http://{_HOST}:0",
-            f"--listen-peer-urls=http://{_HOST}:0",
-            f"--initial-advertise-peer-urls=http://{_HOST}:0",
-            f"--initial-cluster=default=http://{_HOST}:0",
-            "--unsafe-no-fsync",
-            "--log-level=warn",
-        )
+        self._spawn(self._binaries.etcd, *etcd_flags(self.directory))
         self._wait_until("etcd listens", self._etcd.exists)
 
     def _start_apiserver(self, port: int) -> None:
@@ -211,7 +234,7 @@ class ControlPlane:
 
     @property
     def _etcd(self) -> Path:
-        return self.directory / "etcd.sock"
+        return etcd_socket(self.directory)
 
     @property
     def _audit(self) -> Path:
@@ -230,22 +253,9 @@ class ControlPlane:
         return port
 
     def _write_kubeconfig(self, port: int) -> Path:
-        authority = base64.b64encode((self._certificates / "apiserver.crt").read_bytes()).decode()
-        name = "trainop-test"
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [
-                {
-                    "name": name,
-                    "cluster": {"server": f"https://{_HOST}:{port}", "certificate-authority-data": authority},
-                }
-            ],
-            "users": [{"name": name, "user": {"token": self._token}}],
-            "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": "default"}}],
-            "current-context": name,
-        }
-        return self._write_secret("kubeconfig", json.dumps(config, indent=2))
+        authority = self._certificates / "apiserver.crt"
+        text = kubeconfig(f"https://{_HOST}:{port}", authority, {"token": self._token})
+        return self._write_secret("kubeconfig", text)
 
     def _write_secret(self, name: str, text: str) -> Path:
         path = self.directory / name

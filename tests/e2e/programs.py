@@ -10,28 +10,28 @@ from tests.cluster.build import Sources
 from tests.cluster.progress import Progress
 
 _HERE = Path(__file__).parent
-_WAY_OUT = "or name a cluster that is there already with TRAINOP_E2E_KUBECONFIG"
+WAY_OUT = "or name a cluster that is there already with TRAINOP_E2E_KUBECONFIG"
 _KUBERNETES = "k8s.io/kubernetes"
 NODE = Sources(
     name="node",
     folder=_HERE / "node",
     module=_KUBERNETES,
     packages={name: f"{_KUBERNETES}/cmd/{name}" for name in ("kubelet", "kube-proxy", "kube-scheduler")},
-    way_out=_WAY_OUT,
+    way_out=WAY_OUT,
 )
 DNS = Sources(
     name="coredns",
     folder=_HERE / "dns",
     module="github.com/coredns/coredns",
     packages={"coredns": "."},
-    way_out=_WAY_OUT,
+    way_out=WAY_OUT,
 )
 PAUSE = Sources(
     name="pause",
     folder=_HERE / "pause",
     module="",
     packages={"pause": "."},
-    way_out=_WAY_OUT,
+    way_out=WAY_OUT,
 )
 
 

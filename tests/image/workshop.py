@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,19 +97,21 @@ def find(progress: Progress) -> Workshop:
     if missing and not shutil.which("apt-get"):
         raise Unavailable(f"there is no {' and no '.join(missing)}: install them, {_WAY_OUT}.")
     cache().mkdir(parents=True, exist_ok=True)
-    return Workshop(_packages(progress) if missing else None, cache() / "store")
+    return Workshop(packages("packages", _PACKAGES, progress) if missing else None, cache() / "store")
 
 
-def _packages(progress: Progress) -> Path:
+def packages(kind: str, names: Sequence[str], progress: Progress, *, way_out: str = _WAY_OUT) -> Path:
+    """A folder with packages of the machine's own system and all that they need beside what is installed."""
     system = platform.freedesktop_os_release()
-    home = cache() / f"packages-{system['ID']}-{system.get('VERSION_ID', 'rolling')}"
+    home = cache() / f"{kind}-{system['ID']}-{system.get('VERSION_ID', 'rolling')}"
     if home.exists():
         return home
-    progress.step(f"fetching {', '.join(_PROGRAMS)} with apt-get; nothing is installed")
-    with workplace() as scratch:
+    cache().mkdir(parents=True, exist_ok=True)
+    progress.step(f"fetching {', '.join(names)} with apt-get; nothing is installed")
+    with workplace(way_out) as scratch:
         (scratch / "archives" / "partial").mkdir(parents=True)
         archives = ("-o", f"Dir::Cache::archives={scratch / 'archives'}")
-        build.run([*_DOWNLOAD, *archives, *_PACKAGES], "apt-get could not fetch them", scratch, progress)
+        build.run([*_DOWNLOAD, *archives, *names], "apt-get could not fetch them", scratch, progress)
         unpack = 'mkdir -p "$2/usr"; for package in "$1"/*.deb; do dpkg-deb --extract "$package" "$2"; done'
         argv = ["sh", "-ec", unpack, "sh", str(scratch / "archives"), str(scratch / "packages")]
         build.run(argv, "dpkg-deb could not unpack them", scratch, progress)
@@ -118,10 +120,10 @@ def _packages(progress: Progress) -> Path:
 
 
 @contextlib.contextmanager
-def workplace() -> Iterator[Path]:
+def workplace(way_out: str = _WAY_OUT) -> Iterator[Path]:
     """A folder for a while, in the cache; what fails there raises Unavailable."""
     with tempfile.TemporaryDirectory(prefix=".working-", dir=cache(), ignore_cleanup_errors=True) as folder:
         try:
             yield Path(folder)
         except build.Failure as failed:
-            raise Unavailable(f"{failed.sentence}, {_WAY_OUT}.{failed.details}") from failed
+            raise Unavailable(f"{failed.sentence}, {way_out}.{failed.details}") from failed
