@@ -14,12 +14,11 @@ from tools.environments import MXNET, TENSORFLOW, Example
 def archives(progress: Progress) -> Mapping[str, Path]:
     """Each image's archive by its full name, built if need be; raises Unavailable where they cannot be built."""
     recipes = (built.OPERATOR, recipe(TENSORFLOW), recipe(MXNET))
-    images = [built.build(progress, each) for each in recipes]
-    return {image.name: image.archive for image in images}
+    return {each.reference: built.build(progress, each).archive for each in recipes}
 
 
 def recipe(example: Example) -> Recipe:
-    """Of the image that an example's job names; a node takes a short name for one of docker.io."""
+    """Of the image that an example's job names."""
     return Recipe(
         title=f"the {example.title} example",
         folder=example.folder,

@@ -16,6 +16,7 @@ from tests.cluster import binaries
 from tests.cluster.progress import Progress
 from tests.image import base, workshop
 from tests.image.workshop import Workshop
+from trainop import __version__
 
 ROOT = Path(__file__).parents[2]
 REVISION = "0123abcd"
@@ -47,8 +48,8 @@ class Recipe:
     """What is installed in it."""
     name: str
     """In the store, where a version follows."""
-    reference: str = ""
-    """Its name for whoever imports the archive, if that is another."""
+    reference: str
+    """Its full name for whoever imports the archive: a node takes a short one for one of docker.io."""
 
     @property
     def homes(self) -> Path:
@@ -65,6 +66,7 @@ OPERATOR = Recipe(
     folder=ROOT,
     locks=(ROOT / "requirements.lock", ROOT / "requirements-build.lock"),
     name="trainop",
+    reference=f"docker.io/library/trainop:{__version__}",
 )
 
 
@@ -73,8 +75,6 @@ class Image:
     """One image, in a store to be started and in an archive to be looked into."""
 
     shop: Workshop
-    name: str
-    """As the archive has it."""
     container: str
     """To be mounted with `buildah mount`; nobody writes to it."""
     archive: Path
@@ -111,10 +111,10 @@ def build(progress: Progress, recipe: Recipe = OPERATOR) -> Image:
     shop = workshop.find(progress)
     with workshop.workplace() as scratch:
         context = _context(recipe.folder, scratch / "context")
-        version = _fingerprint(context)
+        version = _fingerprint(recipe, context)
         name, container = recipe.names(version)
         home = recipe.homes / version
-        image = Image(shop, recipe.reference or name, container, home / "image.tar")
+        image = Image(shop, container, home / "image.tar")
         with binaries.alone(workshop.cache() / "lock", progress):
             if not image.archive.exists():
                 _build(recipe, image, context, name, progress)
@@ -129,7 +129,7 @@ def _build(recipe: Recipe, image: Image, context: Path, name: str, progress: Pro
     image.archive.parent.mkdir(parents=True, exist_ok=True)
     part = image.archive.with_suffix(".part")
     part.unlink(missing_ok=True)
-    words = (name, image.container, parent, wheels, REVISION, context, part, image.name)
+    words = (name, image.container, parent, wheels, REVISION, context, part, recipe.reference)
     image.shop.work(_BUILD, *words, failure="buildah could not build the image", progress=progress)
     part.rename(image.archive)
 
@@ -155,8 +155,8 @@ def _context(folder: Path, copy: Path) -> Path:
     return copy
 
 
-def _fingerprint(context: Path) -> str:
-    known = hashlib.sha256(base.fingerprint().encode() + _BUILD.encode())
+def _fingerprint(recipe: Recipe, context: Path) -> str:
+    known = hashlib.sha256(f"{base.fingerprint()}{_BUILD}{recipe.reference}".encode())
     for path in sorted(path for path in context.rglob("*") if path.is_file()):
         known.update(f"{path.relative_to(context)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return known.hexdigest()[:12]
