@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recording bench test check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
+.PHONY: help demo recording bench test e2e kind node check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ test: lint types ## lint, types and every test, on a real control plane
 	@$(BIN)/python -m tests.examples
 	@$(BIN)/pytest -n 4 --dist loadscope
 
+e2e: $(READY) ## the whole product on a real node of its own, which needs root; with progress, under 15 minutes
+	@$(BIN)/python -m tests.e2e
+
+kind: $(READY) ## the same on a kind cluster, which needs Docker
+	@deploy/kind/run $(BIN)/python
+
 check: lint types unit ## the inner loop: lint, types, unit tests; no cluster, under a minute
 
 lint: $(READY)
@@ -61,6 +67,9 @@ reference: $(READY) ## write docs/reference anew from the models
 
 cluster: $(READY) ## a real control plane until Ctrl-C; prints the KUBECONFIG to export
 	@$(BIN)/python -m tests.cluster up
+
+node: $(READY) ## a real node until Ctrl-C; prints the KUBECONFIG to export
+	@$(BIN)/python -m tests.e2e up
 
 kubelet: $(READY) ## play the node for it: pods run, each job's leading member ends well
 	@$(BIN)/python -m tests.kubelet

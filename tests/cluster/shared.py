@@ -23,6 +23,17 @@ _END_LIMIT = 5  # seconds for an answer under way when the run ends; what is sti
 Answer = Cluster | Exception
 
 
+def named_by_user(variable: str, progress: Callable[[], Progress]) -> Cluster | None:
+    """The cluster whose kubeconfig a variable names, if it is set; raises Unavailable where there is none."""
+    named = os.environ.get(variable)
+    if not named:
+        return None
+    if not Path(named).is_file():
+        raise Unavailable(f"{variable} names {named}, which is no file: correct or unset it.")
+    kubectl = shutil.which("kubectl")
+    return Cluster(Path(named).absolute(), Path(kubectl) if kubectl else binaries.find(progress()).kubectl)
+
+
 class Host:
     """Owns the control plane of a run."""
 
@@ -70,16 +81,9 @@ class Host:
         return self._answer
 
     def _start(self) -> Cluster:
-        named = os.environ.get("TRAINOP_TEST_KUBECONFIG")
+        named = named_by_user("TRAINOP_TEST_KUBECONFIG", self._progress)
         if named:
-            if not Path(named).is_file():
-                raise Unavailable(
-                    f"TRAINOP_TEST_KUBECONFIG names {named}, which is no file: correct or unset it."
-                )
-            kubectl = shutil.which("kubectl")
-            return Cluster(
-                Path(named).absolute(), Path(kubectl) if kubectl else binaries.find(self._progress()).kubectl
-            )
+            return named
         plane = ControlPlane(binaries.find(self._progress()), crds=CRDS)
         cluster = plane.start()
         self._plane = plane

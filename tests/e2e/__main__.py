@@ -1,17 +1,21 @@
-"""The command line: `python -m tests.e2e`, and `python -m tests.e2e up` for people."""
+"""The command line: `python -m tests.e2e` runs the suite, `python -m tests.e2e up` gives people a node."""
 
+import os
 import shlex
 import signal
 import sys
 import time
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 import click
+import pytest
 
 from tests.cluster import progress
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Refused
+from tests.e2e import FOREIGN, images, programs
 from tests.e2e.machine import Broken
 from tests.e2e.node import Node
 
@@ -19,9 +23,22 @@ _LOOK = 0.5  # seconds between two looks whether all programs still run
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """The whole product on one real node, without a container engine."""
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.pass_context
+def main(context: click.Context) -> None:
+    """The whole product on one real node, without a container engine: runs the suite and removes everything.
+
+    \b
+    Examples:
+      python -m tests.e2e
+      PYTEST_ADDOPTS="-k helm" python -m tests.e2e
+      TRAINOP_E2E_KUBECONFIG=~/.kube/config python -m tests.e2e
+      python -m tests.e2e up
+    """
+    for number in _SIGNALS:
+        signal.signal(number, _interrupt)
+    if context.invoked_subcommand is None:
+        sys.exit(_suite())
 
 
 @main.command()
@@ -34,8 +51,6 @@ def up() -> None:
       export KUBECONFIG=...            in another terminal, as it prints
       kubectl get pods -A
     """
-    for number in _SIGNALS:
-        signal.signal(number, _interrupt)
     node = Node(progress.on_stderr())
     try:
         cluster = node.start().cluster
@@ -54,6 +69,19 @@ def up() -> None:
             signal.signal(number, signal.SIG_IGN)
         node.stop()
     click.echo("stopped; nothing is left behind")
+
+
+def _suite() -> int:
+    """Have everything built first, so that what cannot be had is told at once."""
+    began = time.monotonic()
+    if not os.environ.get(FOREIGN):
+        programs.find(progress.on_stderr())
+        images.archives(progress.on_stderr())
+    ready = time.monotonic()
+    code = pytest.main([str(Path(__file__).parent), "--durations=0", "--durations-min=1"])
+    ended = time.monotonic()
+    click.echo(f"programs and images {ready - began:.0f} s, node and suite {ended - ready:.0f} s")
+    return int(code)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from tests.cluster import binaries
-from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster, Refused
 from tests.cluster.progress import Progress
 from tests.e2e import archive, certificates, plot, programs
 from tests.e2e.configuration import DNS, DNS_ADDRESS, PAUSE, Configuration
 from tests.e2e.machine import Broken, Machine
-from tests.image import workshop
 
-_PACKAGES = ("containerd", "runc", "containernetworking-plugins", "iptables")
-_PRESENT = ("containerd", "runc", "iptables", "/usr/lib/cni/bridge")
-_TOOLS = ("bash", "ip", "mount", "nsenter", "openssl", "unshare")
 _DNS = Path(__file__).parent / "dns" / "coredns.yaml"
 _BEAT = '{.status.conditions[?(@.type=="Ready")].lastHeartbeatTime}'
 _READY = '{.status.conditions[?(@.type=="Ready")].status}'
@@ -41,6 +33,7 @@ class Node:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._undo = contextlib.ExitStack()
+        self._taken = False
         self.parts: list[tuple[str, float]] = []
         """What took how many seconds."""
 
@@ -59,8 +52,10 @@ class Node:
 
     def stop(self) -> None:
         """Remove it without a trace; doing it twice is fine."""
-        with self._part("removing the node"):
-            self._undo.close()
+        if self._taken:
+            self._taken = False
+            with self._part("removing the node"):
+                self._undo.close()
 
     def __enter__(self) -> Node:
         return self.start()
@@ -93,7 +88,7 @@ class Node:
             "import",
             image,
         )
-        with self._part(f"importing {image.parent.name}/{image.name}"):
+        with self._part(f"importing {image.parent.name}/{image.name}, {image.stat().st_size >> 20} MiB"):
             self._machine.run(*words)
 
     def stop_kubelet(self) -> None:
@@ -137,19 +132,17 @@ class Node:
             self._wait_for_dns()
 
     def _prepare(self) -> None:
-        able()
+        self._software = software = programs.find(self._progress)
         plot.tidy()
-        self._binaries = binaries.find(self._progress)
-        self._programs = programs.find(self._progress)
-        packages = _packages(self._progress)
+        self._taken = True
         self._plot = self._undo.enter_context(plot.take())
         with self._part("making certificates"):
             known = certificates.make(self._plot.folder / "certificates", self._plot.address)
             self._configuration = Configuration(self._plot, known)
             self._configuration.write()
-        self._argv = self._configuration.argv(self._binaries, self._programs)
-        self.cluster = Cluster(known.kubeconfig("admin"), self._binaries.kubectl)
-        self._machine = Machine(self._plot, packages)
+        self._argv = self._configuration.argv(software.control_plane, software.programs)
+        self.cluster = Cluster(known.kubeconfig("admin"), software.control_plane.kubectl)
+        self._machine = Machine(self._plot, software.packages)
         self._undo.callback(self._machine.halt)
         with self._part("making namespaces"):
             self._machine.boot()
@@ -166,7 +159,7 @@ class Node:
     def _import_own_images(self) -> None:
         for image, program in ((PAUSE, "pause"), (DNS, "coredns")):
             path = self._plot.folder / f"{program}.tar"
-            archive.write(path, image, self._programs[program])
+            archive.write(path, image, self._software.programs[program])
             self.import_image(path)
             path.unlink()
 
@@ -218,22 +211,3 @@ class Node:
         yield
         self.parts.append((text, time.monotonic() - began))
         self._progress.done(f"done in {self.parts[-1][1]:.1f} s")
-
-
-def able() -> None:
-    """Raises Unavailable where no node can run."""
-    if sys.platform != "linux" or os.geteuid() != 0:
-        raise Unavailable(f"only root on Linux can run a node: be it, {programs.WAY_OUT}.")
-    missing = [tool for tool in _TOOLS if not shutil.which(tool)]
-    if missing:
-        raise Unavailable(f"there is no {' and no '.join(missing)}: install them, {programs.WAY_OUT}.")
-
-
-def _packages(progress: Progress) -> Path | None:
-    """What the machine does not have, unpacked; None where it has everything."""
-    missing = [name for name in _PRESENT if not shutil.which(name)]
-    if not missing:
-        return None
-    if not shutil.which("apt-get"):
-        raise Unavailable(f"there is no {' and no '.join(missing)}: install them, {programs.WAY_OUT}.")
-    return workshop.packages("node", _PACKAGES, progress, way_out=programs.WAY_OUT)

@@ -1,0 +1,76 @@
+"""The cluster of the suite: a node of ours with all images on it, or the one TRAINOP_E2E_KUBECONFIG names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster import own, shared
+from tests.cluster.controlplane import Cluster
+from tests.cluster.progress import on_stderr
+from tests.e2e import FOREIGN, images
+from tests.e2e.node import Node
+
+_NODE = pytest.StashKey[Node]()
+
+
+@pytest.fixture(scope="session")
+def node(pytestconfig: pytest.Config) -> Iterator[Node | None]:
+    """None: the cluster is the user's, and so are its nodes."""
+    if os.environ.get(FOREIGN):
+        yield None
+        return
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    loud = capture.global_and_fixture_disabled  # who waits for a node wants to see it come up
+    node = pytestconfig.stash[_NODE] = Node(on_stderr())
+    try:
+        with loud(), own.or_skip():
+            archives = images.archives(on_stderr())
+            node.start()
+            for archive in archives.values():
+                node.import_image(archive)
+        yield node
+    finally:
+        with loud():
+            node.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster(node: Node | None) -> Cluster:
+    if node:
+        return node.cluster
+    with own.or_skip():
+        named = shared.named_by_user(FOREIGN, on_stderr)
+    assert named
+    return named
+
+
+@pytest.fixture(scope="session")
+def control_plane(cluster: Cluster) -> Cluster:
+    """What the fixtures that all tests share work on: here, too, `namespace` gives a fresh one."""
+    return cluster
+
+
+@pytest.fixture
+def our_node(node: Node | None) -> Node:
+    """For tests that stop and start its parts."""
+    if node is None:
+        pytest.skip("needs the node of make e2e")
+    return node
+
+
+@pytest.fixture
+def restricted(namespace: str, cluster: Cluster) -> str:
+    """A fresh namespace that refuses every pod with more rights than it needs."""
+    cluster.run("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    return namespace
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    node = config.stash.get(_NODE, None)
+    if node and node.parts:
+        terminalreporter.section("what the node took")
+        for text, seconds in node.parts:
+            terminalreporter.line(f"{seconds:6.1f} s  {text}")
