@@ -1,7 +1,8 @@
 """Trains a small network with parameter servers; every member runs this file, and TF_CONFIG tells it which one it is.
 
 The chief decides what is computed, the workers compute it, the parameter servers hold the weights. A worker may be
-killed at any time: its step is given to another, and it gets new ones when it is back.
+killed at any time: its step is given to another, and it gets new ones when it is back. A chief without workers does
+everything itself.
 """
 
 import itertools
@@ -51,10 +52,35 @@ def examples() -> tf.data.Dataset:
     return tf.data.Dataset.range(1).repeat().map(example).prefetch(2)
 
 
+class Alone:
+    """A coordinator of nobody: what is scheduled is done at once, here."""
+
+    def create_per_worker_dataset(self, make):
+        return make()
+
+    def schedule(self, step, args):
+        return step(*args)
+
+    def join(self):
+        pass
+
+    def fetch(self, losses):
+        return losses
+
+
+def workforce(cluster: tf.distribute.cluster_resolver.ClusterResolver):
+    """How weights are placed and steps are given out; returns when all workers and parameter servers have answered."""
+    if "worker" not in cluster.cluster_spec().jobs:
+        return tf.distribute.get_strategy(), Alone()
+    strategy = tf.distribute.ParameterServerStrategy(cluster)
+    devices = [tf.DeviceSpec.from_string(device.name) for device in tf.config.list_logical_devices("CPU")]
+    print("joined:", ", ".join(sorted(f"{device.job} {device.task}" for device in devices)), flush=True)
+    return strategy, tf.distribute.coordinator.ClusterCoordinator(strategy)
+
+
 def lead(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
     """The chief: hands out steps until there are no more."""
-    strategy = tf.distribute.ParameterServerStrategy(cluster)
-    coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+    strategy, coordinator = workforce(cluster)
     with strategy.scope():
         network = Network(*WIDTHS)
 
@@ -119,11 +145,18 @@ def serve(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
 
 
 def told() -> tf.distribute.cluster_resolver.ClusterResolver:
-    """What TF_CONFIG says, without the evaluator: it serves nobody, and the chief would wait for it to answer."""
+    """What TF_CONFIG says, without the evaluator: it serves nobody, and the chief would wait for it to answer.
+
+    The chief was called master once. Who is told nothing is alone, and the chief.
+    """
     config = tf.distribute.cluster_resolver.TFConfigClusterResolver()
-    members = {role: hosts for role, hosts in config.cluster_spec().as_dict().items() if role != "evaluator"}
+    members = config.cluster_spec().as_dict()
+    members.pop("evaluator", None)
+    if "master" in members:
+        members["chief"] = members.pop("master")
+    task_type = "chief" if config.task_type in (None, "", "master") else config.task_type
     return tf.distribute.cluster_resolver.SimpleClusterResolver(
-        tf.train.ClusterSpec(members), task_type=config.task_type, task_id=config.task_id, rpc_layer="grpc"
+        tf.train.ClusterSpec(members), task_type=task_type, task_id=config.task_id or 0, rpc_layer="grpc"
     )
 
 

@@ -97,7 +97,8 @@ def bootstrap(job: Job[MxJobSpec], topology: Topology) -> Bootstrap:
     }
 
     def env(me: Member) -> Env:
-        return shared | {"DMLC_ROLE": me.role.lower()}
+        # The last is newer than the kind: without it the scheduler of MXNet 1.9 cannot listen at a name.
+        return shared | {"DMLC_ROLE": me.role.lower(), "DMLC_USE_KUBERNETES": "1"}
 
     return env
 

@@ -13,9 +13,7 @@ from ..legacy.reading import Words  # noqa: TID252 - the same
 
 PORT_NAME = "mxjob-port"
 LOCAL = "jobMode local: the worker was told nothing; now it gets a service, and DMLC_* for a cluster of one"
-TOLD = (
-    "every container of a member gets DMLC_*, and MX_CONFIG, DMLC_USE_KUBERNETES and DMLC_WORKER_ID beside it"
-)
+TOLD = "every container of a member gets DMLC_*, and MX_CONFIG and DMLC_WORKER_ID beside it"
 WORKERS = (
     "a job whose scheduler has ended with 0 had succeeded, also where a worker had failed; now it has failed"
 )

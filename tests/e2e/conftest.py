@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.chart.helm import Helm
+from tests.chart.release import Release
 from tests.cluster import own, shared
 from tests.cluster.controlplane import Cluster
 from tests.cluster.progress import on_stderr
-from tests.e2e import FOREIGN, images
+from tests.e2e import FOREIGN, images, storage
 from tests.e2e.node import Node
+from tests.e2e.user import User
 
 _NODE = pytest.StashKey[Node]()
 _LOGS = pytest.StashKey[Path]()
@@ -72,6 +76,31 @@ def restricted(namespace: str, cluster: Cluster) -> str:
     """A fresh namespace that refuses every pod with more rights than it needs."""
     cluster.run("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
     return namespace
+
+
+@pytest.fixture(scope="session")
+def release(cluster: Cluster, helm: Helm) -> Iterator[Release]:
+    """The operator as the chart installs it, where no pod may have more rights than it needs."""
+    release = Release(cluster, replace(helm, kubeconfig=cluster.kubeconfig), "trainop-system")
+    cluster.run("create", "namespace", release.namespace)
+    cluster.run("label", "namespace", release.namespace, "pod-security.kubernetes.io/enforce=restricted")
+    release.change("install", "--wait", "--timeout=5m")
+    yield release
+    release.helm.run("uninstall", release.name, "--namespace", release.namespace, "--wait")
+    cluster.run("delete", "namespace", release.namespace, "--wait=false")
+
+
+@pytest.fixture
+def user(release: Release, restricted: str) -> User:
+    """Somebody with a namespace of their own, in which the operator is at work."""
+    return User(release.cluster, restricted)
+
+
+@pytest.fixture
+def claim(cluster: Cluster, namespace: str, node: Node | None) -> Iterator[str]:
+    """The name of a claim to a volume that all pods of the namespace can write to."""
+    with storage.claimed(cluster, namespace, node) as name:
+        yield name
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

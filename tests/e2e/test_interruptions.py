@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.e2e import processes
+from tests.chart.release import Release
+from tests.e2e import processes, replicas
 from tests.e2e.node import Node
-from tests.e2e.operator import Operator
 from tests.e2e.user import User, job
 
 
@@ -33,46 +33,46 @@ def uids(user: User) -> set[str]:
     return {pod["metadata"]["uid"] for pod in user.all("pods")}
 
 
-def test_the_leading_replica_is_killed(user: User, operator: Operator) -> None:
+def test_the_leading_replica_is_killed(user: User, release: Release) -> None:
     with under_way(user, "led"):
         before = uids(user)
-        leader = operator.leader()
-        operator.delete_pod(leader)
-        user.until("another replica leads", lambda: operator.leader() not in ("", leader))
-        operator.until_ready()
+        leader = replicas.leader(release)
+        replicas.kill(release, leader)
+        user.until("another replica leads", lambda: replicas.leader(release) not in ("", leader))
+        replicas.wait(release)
         assert uids(user) == before
 
 
-def test_the_kubelet_is_restarted_and_a_worker_ends_meanwhile(user: User, node: Node) -> None:
+def test_the_kubelet_is_restarted_and_a_worker_ends_meanwhile(user: User, our_node: Node) -> None:
     user.apply(job("alone", workers=2))
     for worker in ("alone-worker-0", "alone-worker-1"):
         user.until_runs(worker)
     before = uids(user)
-    node.stop_kubelet()
+    our_node.stop_kubelet()
     try:
         processes.order("alone-worker-0", 0)
     finally:
-        node.start_kubelet()
+        our_node.start_kubelet()
     user.until_is("alone", "Succeeded", "Failed")
     assert user.state("alone").split()[-1] == "Succeeded"
     assert uids(user) <= before
 
 
-def test_containerd_is_restarted(user: User, node: Node) -> None:
+def test_containerd_is_restarted(user: User, our_node: Node) -> None:
     with under_way(user, "contained"):
         before = uids(user)
-        node.kill_containerd()
-        node.start_containerd()
+        our_node.kill_containerd()
+        our_node.start_containerd()
         assert uids(user) == before
 
 
 @pytest.mark.parametrize("restart", ["ExitCode", "OnFailure"])
-def test_the_node_is_rebooted(user: User, node: Node, operator: Operator, restart: str) -> None:
+def test_the_node_is_rebooted(user: User, our_node: Node, release: Release, restart: str) -> None:
     name = f"booted-{restart.lower()}"
     with under_way(user, name, restart=restart):
         before = [user.until_runs(f"{name}-worker-{index}") for index in range(2)]
-        node.reboot()
-        operator.until_ready()
+        our_node.reboot()
+        replicas.wait(release)
         if restart == "ExitCode":
             for index, uid in enumerate(before):
                 user.until_runs(f"{name}-worker-{index}", but=uid)

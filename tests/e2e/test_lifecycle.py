@@ -48,8 +48,7 @@ def test_a_job_beyond_its_deadline_fails_and_its_pods_end(user: User) -> None:
     user.apply(job("late", workers=2, policy={"activeDeadlineSeconds": 5}))
     user.until_is("late", "Failed")
     user.until("its pods are gone", lambda: not user.all("pods"))
-    _, said = user.trainop("explain", "late")
-    assert "deadline" in said.lower(), said
+    assert "deadline" in user.explained("late").lower()
 
 
 def test_a_deleted_job_leaves_nothing(user: User, gone: Gone) -> None:

@@ -19,7 +19,7 @@ def explained(user: User, name: str, *words: str) -> None:
 
     def told() -> bool:
         nonlocal said
-        _, said = user.trainop("explain", name)
+        said = user.explained(name)
         return all(word in said for word in words)
 
     try:

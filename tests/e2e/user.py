@@ -79,8 +79,7 @@ class User:
                 lambda: set(self.state(name, kind).split()) & set(wanted),
             )
         except TimeoutError as error:
-            _, said = self.trainop("explain", name)
-            raise TimeoutError(f"{error}; trainop explain says:\n{said}") from error
+            raise TimeoutError(f"{error}; trainop explain says: {self.explained(name)}") from error
 
     def until_runs(self, pod: str, *, but: str = "") -> str:
         """Wait until the pod's program is at work, in another pod than the one with the UID `but`. Its UID."""
@@ -109,6 +108,11 @@ class User:
             self.argv(*words), env=self.environment(), capture_output=True, text=True, check=False
         )
         return done.returncode, done.stdout + done.stderr
+
+    def explained(self, name: str) -> str:
+        """What `trainop explain` says, without its line breaks."""
+        _, said = self.trainop("explain", name)
+        return " ".join(said.split())
 
     def argv(self, *words: str) -> list[str | Path]:
         return [Path(sys.executable).with_name("trainop"), *words, "--namespace", self.namespace]

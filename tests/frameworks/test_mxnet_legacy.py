@@ -52,6 +52,7 @@ def test_the_example_of_seed_003_has_the_children_of_2017(framework: Framework[A
             ("DMLC_NUM_SERVER", "2"),
             ("DMLC_NUM_WORKER", "3"),
             ("DMLC_ROLE", labels["job_type"].lower()),
+            ("DMLC_USE_KUBERNETES", "1"),
         ]
         assert labels[framework.group] == ""
         assert labels["runtime_id"] == "1kkf"

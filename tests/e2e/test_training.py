@@ -1,0 +1,129 @@
+"""The examples train: members find each other by name, and the job ends when the training does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.chart.release import Release
+from tests.cluster import waiting
+from tests.e2e import jobs, tensorboard
+from tests.e2e.jobs import Job
+from tests.e2e.node import Node
+from tools.environments import MXNET, ROOT, TENSORFLOW, Example
+
+TF_JOINED = "joined: chief 0, ps 0, worker 0, worker 1\n"
+
+
+def learned(job: Job, pod: str) -> bool:
+    losses = job.losses(pod)
+    return losses[-1] < losses[0] / 2
+
+
+def restarts(job: Job) -> int:
+    """Of the containers that are still there."""
+    return sum(
+        status["restartCount"] for pod in job.pods().values() for status in pod["status"]["containerStatuses"]
+    )
+
+
+def check_tensorflow(job: Job) -> None:
+    """It has succeeded, every member took part, and of those that never end by themselves none is left."""
+    assert job.end() == "Succeeded", job.story()
+    chief = f"{job.name}-chief-0"
+    assert job.log(chief).startswith(TF_JOINED)
+    assert learned(job, chief)
+    waiting.until("parameter servers and workers are gone", lambda: not _serving(job))
+    assert job.pods()[chief]["status"]["phase"] == "Succeeded"
+
+
+def _serving(job: Job) -> list[str]:
+    return [name for name in job.pods() if "-ps-" in name or "-worker-" in name]
+
+
+def check_mxnet(job: Job) -> None:
+    """It has succeeded, every member took part, and all are left as they ended."""
+    assert job.end() == "Succeeded", job.story()
+    pods = job.pods()
+    assert sorted(pods) == [f"{job.name}-{who}-0" for who in ("scheduler", "server", "worker")] + [
+        f"{job.name}-worker-1"
+    ]
+    waiting.until("all members have ended", lambda: _phases(job) == {"Succeeded"})
+    ranks = {job.log(f"{job.name}-worker-{index}").splitlines()[0] for index in (0, 1)}
+    assert ranks == {"joined: worker 0 of 2", "joined: worker 1 of 2"}
+    assert all(learned(job, f"{job.name}-worker-{index}") for index in (0, 1))
+
+
+def _phases(job: Job) -> set[str]:
+    return {pod["status"]["phase"] for pod in job.pods().values()}
+
+
+def test_the_jobs_of_the_readme_train_to_the_end(release: Release, namespace: str) -> None:
+    files = [example.file for example in (TENSORFLOW, MXNET)]
+    words = [word for file in files for word in ("-f", str(ROOT / file))]
+    release.cluster.run("apply", "-n", namespace, *words)
+    tensorflow, mxnet = (jobs.at(release.cluster, namespace, jobs.read(file)) for file in files)
+    check_mxnet(mxnet)
+    check_tensorflow(tensorflow)
+
+
+def test_an_evaluator_and_a_tensorboard_see_what_a_training_without_rights_saves(
+    release: Release, restricted: str, claim: str
+) -> None:
+    cluster = release.cluster
+    job = jobs.start(cluster, restricted, jobs.read("examples/tensorflow/tfjob_evaluator.yaml"))
+    evaluator = f"{job.name}-evaluator-0"
+    waiting.until("the evaluator has tried something", lambda: "after step" in job.log(evaluator), 240)
+    check_tensorflow(job)
+    shown = tensorboard.losses(cluster, restricted, f"{job.name}-tensorboard")
+    assert list(shown) == sorted(shown)
+    assert set(shown) <= set(range(30, 601, 30))
+    assert evaluator not in job.pods() or job.pods()[evaluator]["status"]["phase"] == "Succeeded"
+
+
+# Who comes late in each job, and who asks for it meanwhile.
+LATE = [
+    pytest.param(TENSORFLOW, "PS", ("chief-0",), {"STEPS": "300"}, id="TensorFlow"),
+    pytest.param(MXNET, "Scheduler", ("server-0", "worker-0", "worker-1"), {"EPOCHS": "5"}, id="MXNet"),
+]
+
+
+@pytest.fixture
+def caching(our_node: Node) -> Any:
+    """A DNS as most clusters have it: it remembers that a name was not there."""
+    our_node.set_dns_cache(on=True)
+    yield
+    our_node.set_dns_cache(on=False)
+
+
+@pytest.mark.usefixtures("caching")
+@pytest.mark.parametrize(("example", "role", "early", "variables"), LATE)
+def test_members_that_ask_for_a_peer_before_it_has_a_name_find_it_later(
+    release: Release,
+    namespace: str,
+    example: Example,
+    role: str,
+    early: tuple[str, ...],
+    variables: dict[str, str],
+) -> None:
+    written = jobs.with_env(jobs.read(example.file), **variables)
+    field = next(field for field in written["spec"] if field.endswith("ReplicaSpecs"))
+    written["spec"][field][role]["template"]["spec"]["schedulingGates"] = [{"name": "trainop.test/late"}]
+    job = jobs.start(release.cluster, namespace, written)
+    for member in early:
+        waiting.until(f"{member} has asked the DNS", lambda: asked(job, f"{job.name}-{member}"), 120)  # noqa: B023 - called at once
+    late = f"{job.name}-{role.lower()}-0"
+    patch = '[{"op": "remove", "path": "/spec/schedulingGates"}]'
+    release.cluster.run("patch", "-n", namespace, "pod", late, "--type=json", "-p", patch)
+    (check_mxnet if example is MXNET else check_tensorflow)(job)
+    assert restarts(job) == 0
+
+
+def asked(job: Job, pod: str) -> bool:
+    """Whether anybody there has sent a datagram; nothing but questions to the DNS is sent so."""
+    if job.pods().get(pod, {"status": {}})["status"].get("phase") != "Running":
+        return False
+    counted = job.cluster.run("exec", "-n", job.namespace, pod, "--", "cat", "/proc/net/snmp")
+    names, numbers = (line.split() for line in counted.splitlines() if line.startswith("Udp:"))
+    return int(numbers[names.index("OutDatagrams")]) > 0
