@@ -10,7 +10,7 @@ import pytest
 from tests.chart.release import Release
 from tests.e2e import processes, replicas
 from tests.e2e.node import Node
-from tests.e2e.user import User, job
+from tests.e2e.user import Raw, User, job
 
 
 @contextmanager
@@ -80,6 +80,6 @@ def test_the_node_is_rebooted(user: User, our_node: Node, release: Release, rest
             user.until("the workers run again", lambda: all(map(_restarted, user.all("pods"))))
 
 
-def _restarted(pod: dict[str, object]) -> bool:
-    status: dict[str, list[dict[str, int]]] = pod["status"]  # type: ignore[assignment]  # as the API server says it
-    return all(container["restartCount"] > 0 for container in status.get("containerStatuses", []))
+def _restarted(pod: Raw) -> bool:
+    containers = pod["status"].get("containerStatuses", [])
+    return bool(containers) and all(container["restartCount"] > 0 for container in containers)

@@ -21,7 +21,7 @@ from tests.e2e import FOREIGN, plot, programs, traces
 from tests.e2e.node import Node
 from tests.e2e.programs import Software
 from tests.e2e.traces import Process
-from tests.image.base import ROOT
+from tools.environments import ROOT
 
 PATIENCE = 300
 FEWEST = 10
