@@ -87,8 +87,8 @@ class Node:
         """What a command prints on the node, where pods and services can be reached; raises Broken."""
         return self._machine.run(*words, stdin=stdin)
 
-    def import_image(self, image: Path) -> None:
-        """Have an image on the node from an archive as `docker save` makes it; it brings its name along."""
+    def import_image(self, image: Path, name: str = "") -> None:
+        """Have an image on the node from an archive as `docker save` makes it, which has its name in it."""
         words = (
             "ctr",
             f"--address={self._configuration.socket}",
@@ -97,7 +97,7 @@ class Node:
             "import",
             image,
         )
-        with self._part(f"importing {image.parent.name}/{image.name}, {image.stat().st_size >> 20} MiB"):
+        with self._part(f"importing {name or image.stem}, {image.stat().st_size >> 20} MiB"):
             self._machine.run(*words)
 
     def stop_kubelet(self) -> None:
