@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import time
@@ -152,6 +153,7 @@ class Node:
     def _prepare(self) -> None:
         software = self._software or programs.find(self._progress)
         self._images = {PAUSE: software.programs["pause"], DNS: software.programs["coredns"]}
+        _bypass_proxies()
         plot.tidy()
         self.up = True
         self._plot = self._undo.enter_context(plot.take())
@@ -225,8 +227,13 @@ class Node:
 
     @contextlib.contextmanager
     def _part(self, text: str) -> Iterator[None]:
-        self._progress.step(text)
         began = time.monotonic()
-        yield
+        with self._progress.part(text):
+            yield
         self.parts.append((text, time.monotonic() - began))
-        self._progress.done(f"done in {self.parts[-1][1]:.1f} s")
+
+
+def _bypass_proxies() -> None:
+    """For whoever asks the cluster from this process, or from one that it starts."""
+    for key in ("NO_PROXY", "no_proxy"):
+        os.environ[key] = ",".join(filter(None, (os.environ.get(key), plot.SUBNET)))
