@@ -1,6 +1,5 @@
 """The command line: `python -m tests.e2e` runs the suite, `python -m tests.e2e up` gives people a node."""
 
-import os
 import shlex
 import signal
 import sys
@@ -12,7 +11,7 @@ from typing import NoReturn
 import click
 import pytest
 
-from tests.cluster import progress
+from tests.cluster import progress, shared
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Refused
 from tests.e2e import FOREIGN, images, programs
@@ -74,7 +73,7 @@ def up() -> None:
 def _suite() -> int:
     """Have everything built first, so that what cannot be had is told at once."""
     began = time.monotonic()
-    if not os.environ.get(FOREIGN):
+    if not shared.named_by_user(FOREIGN, progress.on_stderr):
         programs.find(progress.on_stderr())
         images.archives(progress.on_stderr())
     ready = time.monotonic()
