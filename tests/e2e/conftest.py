@@ -72,7 +72,7 @@ def restricted(namespace: str, cluster: Cluster) -> str:
 
 
 @pytest.fixture(scope="session")
-def release(cluster: Cluster, helm: Helm) -> Iterator[Release]:
+def operator(cluster: Cluster, helm: Helm) -> Iterator[Release]:
     """The operator as the chart installs it, where no pod may have more rights than it needs."""
     release = Release(cluster, replace(helm, kubeconfig=cluster.kubeconfig), "trainop-system")
     cluster.run("create", "namespace", release.namespace)

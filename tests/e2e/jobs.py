@@ -43,6 +43,10 @@ class Job:
         """That a member has told, from the first to the last."""
         return [float(loss) for loss in _LOSS.findall(self.log(pod))]
 
+    def joined(self, pod: str) -> str:
+        """What a member of an example has told of whom it has found; TensorFlow itself talks before it."""
+        return next(line for line in self.log(pod).splitlines() if line.startswith("joined: "))
+
     def end(self) -> str:
         """Succeeded or Failed, waited for."""
         try:
