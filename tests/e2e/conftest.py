@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +18,13 @@ from tests.e2e import FOREIGN, images, storage
 from tests.e2e.node import Node
 
 _NODE = pytest.StashKey[Node]()
+_LOGS = pytest.StashKey[Path]()
 
 
 @pytest.fixture(scope="session")
-def node(pytestconfig: pytest.Config) -> Iterator[Node | None]:
+def node(
+    request: pytest.FixtureRequest, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Node | None]:
     """None: the cluster is the user's, and so are its nodes."""
     if os.environ.get(FOREIGN):
         yield None
@@ -36,6 +40,8 @@ def node(pytestconfig: pytest.Config) -> Iterator[Node | None]:
                 node.import_image(archive)
         yield node
     finally:
+        if node.up and request.session.testsfailed:
+            pytestconfig.stash[_LOGS] = node.keep_logs(tmp_path_factory.mktemp("node"))
         with loud():
             node.stop()
 
@@ -96,3 +102,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("what the node took")
         for text, seconds in node.parts:
             terminalreporter.line(f"{seconds:6.1f} s  {text}")
+    if _LOGS in config.stash:
+        terminalreporter.line(f"the logs of its programs and pods are in {config.stash[_LOGS]}")

@@ -15,6 +15,7 @@ from tests.cluster.progress import Progress
 from tests.e2e import archive, certificates, plot, programs
 from tests.e2e.configuration import DNS, DNS_ADDRESS, PAUSE, Configuration
 from tests.e2e.machine import Broken, Machine
+from tests.e2e.programs import Software
 
 _DNS = Path(__file__).parent / "dns" / "coredns.yaml"
 _BEAT = '{.status.conditions[?(@.type=="Ready")].lastHeartbeatTime}'
@@ -30,10 +31,13 @@ class Node:
     cluster: Cluster
     """The kubeconfig is the administrator's, and can be used outside of the node."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, software: Software | None = None) -> None:
+        """`software`: something else than what programs.py finds."""
         self._progress = progress
+        self._software = software
         self._undo = contextlib.ExitStack()
-        self._taken = False
+        self.up = False
+        """Or at least part of it is there."""
         self.parts: list[tuple[str, float]] = []
         """What took how many seconds."""
 
@@ -52,8 +56,8 @@ class Node:
 
     def stop(self) -> None:
         """Remove it without a trace; doing it twice is fine."""
-        if self._taken:
-            self._taken = False
+        if self.up:
+            self.up = False
             with self._part("removing the node"):
                 self._undo.close()
 
@@ -64,6 +68,11 @@ class Node:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    def name(self) -> str:
+        """What everything of it on this machine is called."""
+        return self._plot.name
 
     @property
     def pid(self) -> int:
@@ -131,10 +140,20 @@ class Node:
             )
             self._wait_for_dns()
 
+    def keep_logs(self, folder: Path) -> Path:
+        """Copy what its programs and its pods have said, for whoever wants to know why something failed."""
+        for log in self._plot.folder.glob("*.log"):
+            shutil.copy(log, folder)
+        pods = self._plot.folder / "podlogs"
+        if pods.exists():
+            shutil.copytree(pods, folder / "pods", dirs_exist_ok=True)
+        return folder
+
     def _prepare(self) -> None:
-        self._software = software = programs.find(self._progress)
+        software = self._software or programs.find(self._progress)
+        self._images = {PAUSE: software.programs["pause"], DNS: software.programs["coredns"]}
         plot.tidy()
-        self._taken = True
+        self.up = True
         self._plot = self._undo.enter_context(plot.take())
         with self._part("making certificates"):
             known = certificates.make(self._plot.folder / "certificates", self._plot.address)
@@ -157,9 +176,9 @@ class Node:
             self._start("kube-scheduler")
 
     def _import_own_images(self) -> None:
-        for image, program in ((PAUSE, "pause"), (DNS, "coredns")):
-            path = self._plot.folder / f"{program}.tar"
-            archive.write(path, image, self._software.programs[program])
+        for image, program in self._images.items():
+            path = self._plot.folder / f"{program.name}.tar"
+            archive.write(path, image, program)
             self.import_image(path)
             path.unlink()
 

@@ -20,6 +20,11 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _LINKS = Path("/sys/class/net")
 
 
+def folder(name: str) -> Path:
+    """Of the node of that name."""
+    return Path(tempfile.gettempdir()) / name
+
+
 @dataclass(frozen=True)
 class Plot:
     """Everything of it has its name."""
@@ -32,7 +37,7 @@ class Plot:
 
     @property
     def folder(self) -> Path:
-        return Path(tempfile.gettempdir()) / self.name
+        return folder(self.name)
 
     @property
     def gateway(self) -> str:
