@@ -17,6 +17,7 @@ from tests.cluster.progress import Progress
 from tests.image import workshop
 from tests.image.workshop import Workshop
 
+ROOT = Path(__file__).parents[2]
 _SUITE, _PYTHON, _GLIBC = "bookworm", "3.11", 36
 _DEBOOTSTRAP = """
 container=$(buildah from scratch)
