@@ -78,7 +78,7 @@ def restricted(namespace: str, cluster: Cluster) -> str:
 
 
 @pytest.fixture(scope="session")
-def operator(cluster: Cluster, helm: Helm) -> Iterator[Release]:
+def release(cluster: Cluster, helm: Helm) -> Iterator[Release]:
     """The operator as the chart installs it, where no pod may have more rights than it needs."""
     release = Release(cluster, replace(helm, kubeconfig=cluster.kubeconfig), "trainop-system")
     cluster.run("create", "namespace", release.namespace)

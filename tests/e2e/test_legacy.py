@@ -11,7 +11,7 @@ from tests.e2e import jobs, tensorboard
 from tests.e2e.jobs import Job, Raw
 from tools.environments import MXNET, TENSORFLOW
 
-pytestmark = pytest.mark.usefixtures("operator")
+pytestmark = pytest.mark.usefixtures("release")
 IMAGES = {"tensorflow": TENSORFLOW.image, "mxnet": MXNET.image}
 
 

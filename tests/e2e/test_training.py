@@ -14,7 +14,7 @@ from tests.e2e.jobs import Job
 from tests.e2e.node import Node
 from tools.environments import MXNET, ROOT, TENSORFLOW, Example
 
-pytestmark = pytest.mark.usefixtures("operator")
+pytestmark = pytest.mark.usefixtures("release")
 
 
 def learned(job: Job, pod: str) -> bool:
