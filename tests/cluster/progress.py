@@ -1,7 +1,10 @@
 """Tells a person what goes on during work that takes minutes."""
 
+import contextlib
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 
 
 class Progress:
@@ -21,6 +24,25 @@ class Progress:
 
     def done(self, text: str) -> None:
         self._line(f"    {text}", end="\n")
+
+    @contextlib.contextmanager
+    def part(self, text: str) -> Iterator[None]:
+        """A step with heartbeats of its own, and what it took."""
+        began, over = time.monotonic(), threading.Event()
+
+        def beat() -> None:
+            while not over.wait(self.pause):
+                self.beat(time.monotonic() - began)
+
+        self.step(text)
+        beats = threading.Thread(target=beat, daemon=True)
+        beats.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beats.join()
+        self.done(f"done in {time.monotonic() - began:.1f} s")
 
     def _line(self, text: str, *, end: str) -> None:
         over_the_heartbeat = "\r\x1b[K" if self._terminal else ""

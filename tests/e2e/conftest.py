@@ -36,8 +36,8 @@ def node(
         with loud(), own.or_skip():
             archives = images.archives(on_stderr())
             node.start()
-            for archive in archives.values():
-                node.import_image(archive)
+            for name, archive in archives.items():
+                node.import_image(archive, name)
         yield node
     finally:
         if node.up and request.session.testsfailed:

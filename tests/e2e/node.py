@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import time
@@ -87,8 +88,8 @@ class Node:
         """What a command prints on the node, where pods and services can be reached; raises Broken."""
         return self._machine.run(*words, stdin=stdin)
 
-    def import_image(self, image: Path) -> None:
-        """Have an image on the node from an archive as `docker save` makes it; it brings its name along."""
+    def import_image(self, image: Path, name: str = "") -> None:
+        """Have an image on the node from an archive as `docker save` makes it, which has its name in it."""
         words = (
             "ctr",
             f"--address={self._configuration.socket}",
@@ -97,7 +98,7 @@ class Node:
             "import",
             image,
         )
-        with self._part(f"importing {image.parent.name}/{image.name}, {image.stat().st_size >> 20} MiB"):
+        with self._part(f"importing {name or image.stem}, {image.stat().st_size >> 20} MiB"):
             self._machine.run(*words)
 
     def stop_kubelet(self) -> None:
@@ -152,6 +153,7 @@ class Node:
     def _prepare(self) -> None:
         software = self._software or programs.find(self._progress)
         self._images = {PAUSE: software.programs["pause"], DNS: software.programs["coredns"]}
+        _bypass_proxies()
         plot.tidy()
         self.up = True
         self._plot = self._undo.enter_context(plot.take())
@@ -225,8 +227,13 @@ class Node:
 
     @contextlib.contextmanager
     def _part(self, text: str) -> Iterator[None]:
-        self._progress.step(text)
         began = time.monotonic()
-        yield
+        with self._progress.part(text):
+            yield
         self.parts.append((text, time.monotonic() - began))
-        self._progress.done(f"done in {self.parts[-1][1]:.1f} s")
+
+
+def _bypass_proxies() -> None:
+    """For whoever asks the cluster from this process, or from one that it starts."""
+    for key in ("NO_PROXY", "no_proxy"):
+        os.environ[key] = ",".join(filter(None, (os.environ.get(key), plot.SUBNET)))

@@ -15,14 +15,20 @@ from pathlib import Path
 from tests.cluster import waiting
 from tests.cluster.build import Unavailable
 
+SUBNET = "10.250.0.0/16"
+"""Where all nodes are."""
 _MOST = 16  # nodes side by side
 _CGROUPS = Path("/sys/fs/cgroup")
 _LINKS = Path("/sys/class/net")
 
 
-def folder(name: str) -> Path:
-    """Of the node of that name."""
-    return Path(tempfile.gettempdir()) / name
+def name_of(number: int) -> str:
+    return f"trainop-node{number}"
+
+
+def folders(name: str) -> list[Path]:
+    """Of nodes of that name: of one that was killed, someone may be about to remove its own."""
+    return list(Path(tempfile.gettempdir()).glob(f"{name}-*"))
 
 
 @dataclass(frozen=True)
@@ -30,14 +36,11 @@ class Plot:
     """Everything of it has its name."""
 
     number: int
+    folder: Path
 
     @property
     def name(self) -> str:
-        return f"trainop-node{self.number}"
-
-    @property
-    def folder(self) -> Path:
-        return folder(self.name)
+        return name_of(self.number)
 
     @property
     def gateway(self) -> str:
@@ -49,34 +52,12 @@ class Plot:
         """The node's."""
         return f"10.250.{self.number}.2"
 
-    def cgroups(self) -> list[Path]:
-        """Of every hierarchy, the innermost first."""
-        roots = [*_CGROUPS.glob(self.name), *_CGROUPS.glob(f"*/{self.name}")]
-        return [
-            Path(path) for root in roots for path, _, _ in os.walk(root, topdown=False) if Path(path).is_dir()
-        ]
 
-    def clear(self) -> None:
-        """Remove what is there, once the processes are gone; the kernel takes a moment over them."""
-        waiting.until(f"the cgroups of {self.name} are gone", self._without_cgroups)
-        waiting.until(f"the link {self.name} is gone", self._without_link)
-        waiting.until(f"{self.folder} is gone", self._without_folder)
-
-    def _without_cgroups(self) -> bool:
-        for path in self.cgroups():
-            with contextlib.suppress(OSError):
-                path.rmdir()
-        return not self.cgroups()
-
-    def _without_link(self) -> bool:
-        if (_LINKS / self.name).exists():
-            words = ["ip", "link", "delete", self.name]
-            subprocess.run(words, capture_output=True, check=False)  # noqa: S603 - a link of ours
-        return not (_LINKS / self.name).exists()
-
-    def _without_folder(self) -> bool:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        return not self.folder.exists()
+def clear(name: str) -> None:
+    """Remove all that has this name, once the processes are gone; the kernel takes a moment over them."""
+    waiting.until(f"the cgroups of {name} are gone", lambda: _without_cgroups(name))
+    waiting.until(f"the link {name} is gone", lambda: _without_link(name))
+    waiting.until(f"the folder of {name} is gone", lambda: _without_folders(name))
 
 
 @contextlib.contextmanager
@@ -86,11 +67,10 @@ def take() -> Iterator[Plot]:
         number = next((number for number in range(_MOST) if _own(number, undo)), None)
         if number is None:
             raise Unavailable(f"{_MOST} nodes run on this machine already: end one.")
-        plot = Plot(number)
-        plot.clear()
-        undo.callback(plot.clear)
-        plot.folder.mkdir(mode=0o700)
-        yield plot
+        name = name_of(number)
+        clear(name)
+        undo.callback(clear, name)
+        yield Plot(number, Path(tempfile.mkdtemp(prefix=f"{name}-")))
 
 
 def tidy() -> None:
@@ -98,14 +78,40 @@ def tidy() -> None:
     for number in range(_MOST):
         with contextlib.ExitStack() as undo:
             if _own(number, undo):
-                Plot(number).clear()
+                clear(name_of(number))
 
 
 def _own(number: int, undo: contextlib.ExitStack) -> bool:
     """Have the plot until `undo`. The lock is a name without a file, which the kernel drops with its owner."""
     lock = undo.enter_context(socket.socket(socket.AF_UNIX))
     try:
-        lock.bind(f"\0{Plot(number).name}")
+        lock.bind(f"\0{name_of(number)}")
     except OSError:
         return False
     return True
+
+
+def _cgroups(name: str) -> list[str]:
+    """Of every hierarchy, the innermost first."""
+    roots = [*_CGROUPS.glob(name), *_CGROUPS.glob(f"*/{name}")]
+    return [path for root in roots for path, _, _ in os.walk(root, topdown=False)]
+
+
+def _without_cgroups(name: str) -> bool:
+    for path in _cgroups(name):
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+    return not _cgroups(name)
+
+
+def _without_link(name: str) -> bool:
+    if (_LINKS / name).exists():
+        words = ["ip", "link", "delete", name]
+        subprocess.run(words, capture_output=True, check=False)  # noqa: S603 - a link of ours
+    return not (_LINKS / name).exists()
+
+
+def _without_folders(name: str) -> bool:
+    for path in folders(name):
+        shutil.rmtree(path, ignore_errors=True)
+    return not folders(name)

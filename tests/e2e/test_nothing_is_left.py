@@ -54,7 +54,7 @@ def someone(log: Path) -> Iterator[tuple[subprocess.Popen[str], str, set[Process
 def called(runner: subprocess.Popen[str]) -> str:
     assert runner.stdout
     for line in runner.stdout:
-        if found := re.search(r"KUBECONFIG=.*/(trainop-node\d+)/", line):
+        if found := re.search(r"KUBECONFIG=.*/(trainop-node\d+)-", line):
             return found[1]
     raise AssertionError("no node came up")
 
@@ -72,7 +72,7 @@ def test_a_node_is_gone_when_its_owner_was_asked_to_end(
         assert (runner.returncode, words.splitlines()[-1]) == (0, "stopped; nothing is left behind")
     assert traces.alive(processes) == set()
     assert traces.changes(before, software, name) == set()
-    assert not plot.folder(name).exists()
+    assert plot.folders(name) == []
 
 
 def test_a_node_ends_with_an_owner_that_is_killed_and_the_next_one_removes_the_rest(
@@ -85,7 +85,7 @@ def test_a_node_ends_with_an_owner_that_is_killed_and_the_next_one_removes_the_r
         waiting.until("its processes are gone", lambda: not traces.alive(processes), PATIENCE)
     plot.tidy()
     assert traces.changes(before, software, name) == set()
-    assert not plot.folder(name).exists()
+    assert plot.folders(name) == []
 
 
 def test_a_node_that_does_not_come_up_is_removed(software: Software) -> None:
@@ -95,7 +95,7 @@ def test_a_node_that_does_not_come_up_is_removed(software: Software) -> None:
     with pytest.raises(Unavailable, match="kubelet ended by itself"):
         node.start()
     assert traces.changes(before, software, node.name) == set()
-    assert not plot.folder(node.name).exists()
+    assert plot.folders(node.name) == []
 
 
 def test_what_is_missing_is_told_in_one_line() -> None:
