@@ -37,11 +37,19 @@ class Job:
         return {pod["metadata"]["name"]: pod for pod in found}
 
     def log(self, pod: str) -> str:
-        return self.cluster.run("logs", "-n", self.namespace, pod)
+        """Empty while there is none."""
+        try:
+            return self.cluster.run("logs", "-n", self.namespace, pod)
+        except Refused:
+            return ""
 
     def losses(self, pod: str) -> list[float]:
         """That a member has told, from the first to the last."""
         return [float(loss) for loss in _LOSS.findall(self.log(pod))]
+
+    def joined(self, pod: str) -> str:
+        """What a member of an example has told of whom it has found; TensorFlow itself talks before it."""
+        return next(line for line in self.log(pod).splitlines() if line.startswith("joined: "))
 
     def end(self) -> str:
         """Succeeded or Failed, waited for."""
@@ -52,18 +60,12 @@ class Job:
 
     def story(self) -> str:
         """All that there is to know, for whoever reads about a failed test."""
-        logs = (f"--- {pod}\n{self._last_words(pod)}" for pod in self.pods())
+        logs = (f"--- {pod}\n{self.log(pod)[-2000:]}" for pod in self.pods())
         return "\n".join([json.dumps(self.get().get("status"), indent=1), *logs])
 
     def _end(self) -> str:
         conditions = self.get().get("status", {}).get("conditions") or ()
         return next((c["type"] for c in conditions if c["type"] in _ENDS and c["status"] == "True"), "")
-
-    def _last_words(self, pod: str) -> str:
-        try:
-            return self.cluster.run("logs", "-n", self.namespace, pod, "--tail=20")
-        except Refused as nothing:
-            return str(nothing)
 
     def _get(self, *words: str) -> Raw:
         told: Raw = json.loads(self.cluster.run("get", "-n", self.namespace, "-o", "json", *words))

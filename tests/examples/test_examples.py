@@ -47,6 +47,24 @@ def test_the_job_has_no_mistakes(example: Example) -> None:
     assert not parse(framework(example), job(example), strict=True).problems
 
 
+def test_the_job_with_an_evaluator_is_the_plain_one_with_more() -> None:
+    more: dict[str, Any] = yaml.safe_load(read(TENSORFLOW, "tfjob_evaluator.yaml"))
+    assert not parse(framework(TENSORFLOW), more, strict=True).problems
+    plain, field = job(TENSORFLOW), framework(TENSORFLOW).replicas_field
+    assert more["spec"][field].keys() - plain["spec"][field].keys() == {"Evaluator"}
+    for replica in more["spec"][field].values():
+        (container,) = replica["template"]["spec"]["containers"]
+        assert container["image"] == TENSORFLOW.image
+        assert container["command"] == ["python", "/opt/train/train.py"]
+
+
+@each
+def test_a_builder_sees_what_the_dockerfile_copies_and_nothing_else(example: Example) -> None:
+    copied = re.findall(r"^COPY (?!--from)(\S+) ", read(example, "Dockerfile"), re.MULTILINE)
+    ignored = [line for line in read(example, ".dockerignore").splitlines() if not line.startswith("#")]
+    assert ignored == ["*", *(f"!{name}" for name in copied)]
+
+
 @each
 def test_the_script_compiles(example: Example) -> None:
     compile(read(example, "train.py"), "train.py", "exec")

@@ -17,6 +17,7 @@ from tests.cluster.progress import Progress
 from tests.image import workshop
 from tests.image.workshop import Workshop
 
+ROOT = Path(__file__).parents[2]
 _SUITE, _PYTHON, _GLIBC = "bookworm", "3.11", 36
 _DEBOOTSTRAP = """
 container=$(buildah from scratch)
@@ -66,7 +67,7 @@ def wheels(locks: Sequence[Path], progress: Progress) -> Path:
     platforms = [f"--platform=manylinux{kind}_{machine}" for kind in kinds]
     with workshop.workplace() as scratch:
         into, wanted = scratch / "wheels", scratch / "wanted"
-        wanted.write_text("\n".join(_for_the_base(text.decode()) for text in locked))
+        wanted.write_text("\n".join(for_the_base(text.decode()) for text in locked))
         argv = [sys.executable, *_DOWNLOAD, f"--python-version={_PYTHON}", *platforms, f"--dest={into}"]
         argv += ["--require-hashes", "-r", str(wanted)]
         build.run(argv, "pip could not fetch the wheels", scratch, progress)
@@ -74,7 +75,7 @@ def wheels(locks: Sequence[Path], progress: Progress) -> Path:
     return home
 
 
-def _for_the_base(lock: str) -> str:
+def for_the_base(lock: str) -> str:
     """What it has for the base's Python, with no condition left: pip would ask the Python that it runs with."""
     version = {"python_version": _PYTHON, "python_full_version": f"{_PYTHON}.0"}
 

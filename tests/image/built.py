@@ -15,10 +15,10 @@ from typing import IO, Any
 from tests.cluster import binaries
 from tests.cluster.progress import Progress
 from tests.image import base, workshop
+from tests.image.base import ROOT
 from tests.image.workshop import Workshop
 from trainop import __version__
 
-ROOT = Path(__file__).parents[2]
 REVISION = "0123abcd"
 """What the build is told about where the sources came from."""
 _KEPT = 3  # images in the cache: those of other checkouts and branches are not thrown away at once

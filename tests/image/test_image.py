@@ -18,7 +18,8 @@ from tests.chart.helm import Helm
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.image import container
-from tests.image.built import REVISION, ROOT, Image
+from tests.image.base import ROOT
+from tests.image.built import REVISION, Image
 
 pytestmark = pytest.mark.image
 HOME = "/opt/trainop"
