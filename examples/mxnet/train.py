@@ -9,7 +9,6 @@ import atexit
 import os
 import time
 
-ALONE = "DMLC_ROLE" not in os.environ
 if os.environ.get("DMLC_ROLE") == "scheduler":
     atexit.register(
         time.sleep, 3
@@ -38,7 +37,7 @@ def network():
 
 
 def main():
-    store = mx.kvstore.create("local" if ALONE else "dist_sync")
+    store = mx.kvstore.create("dist_sync" if "DMLC_ROLE" in os.environ else "local")
     print(f"joined: worker {store.rank} of {store.num_workers}", flush=True)
     mx.random.seed(store.rank)  # each worker sees other points
     net, loss_of = network(), gluon.loss.L2Loss()

@@ -1,21 +1,14 @@
 """The command line: `python -m tests.cluster fetch|up|down`."""
 
-import shlex
-import signal
 import sys
-import time
-from types import FrameType
-from typing import NoReturn
 
 import click
 
-from tests.cluster import binaries, progress, records
+from tests.cluster import binaries, foreground, progress, records
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import ControlPlane, Refused
 from tests.cluster.shared import CRDS
 from tests.cluster.versions import kubernetes
-
-_LOOK = 0.5  # seconds between two looks whether all processes still run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,28 +48,11 @@ def up() -> None:
       export KUBECONFIG=...            in another terminal, as it prints
       kubectl get namespaces
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    found = binaries.find(progress.on_stderr())
-    plane = ControlPlane(found, crds=CRDS)
-    with records.running():
-        try:
-            cluster = plane.start()
-            click.echo(f"Kubernetes {kubernetes().version} runs until Ctrl-C. In another terminal:\n")
-            click.echo(f"  export KUBECONFIG={shlex.quote(str(cluster.kubeconfig))}")
-            click.echo(f"  export PATH={shlex.quote(str(cluster.kubectl.parent))}:$PATH")
-            click.echo("  kubectl get namespaces\n")
-            sys.stdout.flush()
-            while True:
-                plane.check()
-                time.sleep(_LOOK)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)
-            plane.stop()
-    click.echo("stopped; nothing is left behind")
+    foreground.listen()
+    plane = ControlPlane(binaries.find(progress.on_stderr()), crds=CRDS)
+    with records.running(), foreground.until_interrupted(plane.stop):
+        what = f"Kubernetes {kubernetes().version}"
+        foreground.offer(what, plane.start(), "kubectl get namespaces", plane.check)
 
 
 @main.command()
@@ -92,10 +68,6 @@ def down() -> None:
         click.echo(f"ended the control plane of process {pid}")
     if not ended:
         click.echo("no control plane is running")
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -1,25 +1,18 @@
 """The command line: `python -m tests.e2e` runs the suite, `python -m tests.e2e up` gives people a node."""
 
-import shlex
-import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import click
 import pytest
 
-from tests.cluster import progress, shared
+from tests.cluster import foreground, progress, shared
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Refused
 from tests.e2e import FOREIGN, images, programs
 from tests.e2e.machine import Broken
 from tests.e2e.node import Node
-
-_LOOK = 0.5  # seconds between two looks whether all programs still run
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -34,8 +27,7 @@ def main(context: click.Context) -> None:
       TRAINOP_E2E_KUBECONFIG=~/.kube/config python -m tests.e2e
       python -m tests.e2e up
     """
-    for number in _SIGNALS:
-        signal.signal(number, _interrupt)
+    foreground.listen()
     if context.invoked_subcommand is None:
         sys.exit(_suite())
 
@@ -51,23 +43,8 @@ def up() -> None:
       kubectl get pods -A
     """
     node = Node(progress.on_stderr())
-    try:
-        cluster = node.start().cluster
-        click.echo("The node runs until Ctrl-C. In another terminal:\n")
-        click.echo(f"  export KUBECONFIG={shlex.quote(str(cluster.kubeconfig))}")
-        click.echo(f"  export PATH={shlex.quote(str(cluster.kubectl.parent))}:$PATH")
-        click.echo("  kubectl get pods -A\n")
-        sys.stdout.flush()
-        while True:
-            node.check()
-            time.sleep(_LOOK)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        node.stop()
-    click.echo("stopped; nothing is left behind")
+    with foreground.until_interrupted(node.stop):
+        foreground.offer("The node", node.start().cluster, "kubectl get pods -A", node.check)
 
 
 def _suite() -> int:
@@ -81,10 +58,6 @@ def _suite() -> int:
     ended = time.monotonic()
     click.echo(f"programs and images {ready - began:.0f} s, node and suite {ended - ready:.0f} s")
     return int(code)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

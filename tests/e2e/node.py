@@ -90,16 +90,8 @@ class Node:
 
     def import_image(self, image: Path, name: str = "") -> None:
         """Have an image on the node from an archive as `docker save` makes it, which has its name in it."""
-        words = (
-            "ctr",
-            f"--address={self._configuration.socket}",
-            "--namespace=k8s.io",
-            "images",
-            "import",
-            image,
-        )
         with self._part(f"importing {name or image.stem}, {image.stat().st_size >> 20} MiB"):
-            self._machine.run(*words)
+            self._machine.run(*self._ctr, "--namespace=k8s.io", "images", "import", image)
 
     def stop_kubelet(self) -> None:
         """Pods go on, and nobody tells the cluster."""
@@ -213,8 +205,12 @@ class Node:
             return True
         return False
 
+    @property
+    def _ctr(self) -> tuple[str, str]:
+        return "ctr", f"--address={self._configuration.socket}"
+
     def _containerd_answers(self) -> bool:
-        return self._works("ctr", f"--address={self._configuration.socket}", "version")
+        return self._works(*self._ctr, "version")
 
     def _dns_answers(self) -> bool:
         return self._works("timeout", "5", "bash", "-c", f"exec 3<>/dev/tcp/{DNS_ADDRESS}/53")

@@ -35,7 +35,7 @@ hierarchies=(/sys/fs/cgroup/*/)
 for hierarchy in "${hierarchies[@]}"; do
     mkdir -p "$hierarchy$cgroup"
     for kind in cpus mems; do # a cpuset starts with none
-        [ ! -w "$hierarchy$cgroup/cpuset.$kind" ] || cat "${hierarchy}cpuset.$kind" > "$hierarchy$cgroup/cpuset.$kind"
+        [ ! -e "${hierarchy}cpuset.$kind" ] || cat "${hierarchy}cpuset.$kind" > "$hierarchy$cgroup/cpuset.$kind"
     done
 done
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.e2e import jobs, tensorboard
-from tests.e2e.jobs import Job
+from tests.e2e.jobs import END_LIMIT, Job
 from tests.e2e.node import Node
 from tools.environments import MXNET, ROOT, TENSORFLOW, Example
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("release")
 def learned(job: Job, pod: str) -> bool:
     """Something: how much depends on how long it trained."""
     losses = job.losses(pod)
-    return losses[-1] < 0.9 * losses[0]
+    return bool(losses) and losses[-1] < 0.9 * losses[0]
 
 
 def restarts(job: Job) -> int:
@@ -36,28 +36,26 @@ def check_tensorflow(job: Job) -> None:
     chief = f"{job.name}-chief-0"
     assert job.joined(chief) == "joined: chief 0, ps 0, worker 0, worker 1"
     assert learned(job, chief)
-    waiting.until("parameter servers and workers are gone", lambda: not _serving(job))
+    waiting.until("those who never end by themselves are gone", lambda: not serving(job))
     assert job.pods()[chief]["status"]["phase"] == "Succeeded"
 
 
-def _serving(job: Job) -> list[str]:
-    return [name for name in job.pods() if "-ps-" in name or "-worker-" in name]
+def serving(job: Job) -> list[str]:
+    return [name for name in job.pods() if re.search(r"-(ps|worker)-\d+$", name)]
 
 
 def check_mxnet(job: Job) -> None:
-    """It has succeeded, every member took part, and all are left as they ended."""
+    """Every member takes part, it succeeds, and who has ended by then is left."""
+    workers = [f"{job.name}-worker-{index}" for index in (0, 1)]
+    # Asked before the end: a worker that is slow to end is removed with its log.
+    waiting.until("both workers learn", lambda: all(learned(job, worker) for worker in workers), END_LIMIT)
+    assert {job.joined(worker) for worker in workers} == {"joined: worker 0 of 2", "joined: worker 1 of 2"}
     assert job.end() == "Succeeded", job.story()
-    pods = job.pods()
-    assert sorted(pods) == [f"{job.name}-{who}-0" for who in ("scheduler", "server", "worker")] + [
-        f"{job.name}-worker-1"
-    ]
-    waiting.until("all members have ended", lambda: _phases(job) == {"Succeeded"})
-    ranks = {job.joined(f"{job.name}-worker-{index}") for index in (0, 1)}
-    assert ranks == {"joined: worker 0 of 2", "joined: worker 1 of 2"}
-    assert all(learned(job, f"{job.name}-worker-{index}") for index in (0, 1))
+    waiting.until("nobody is at work any more", lambda: phases(job) == {"Succeeded"})
+    assert f"{job.name}-scheduler-0" in job.pods()
 
 
-def _phases(job: Job) -> set[str]:
+def phases(job: Job) -> set[str]:
     return {pod["status"]["phase"] for pod in job.pods().values()}
 
 
@@ -100,8 +98,7 @@ def test_an_evaluator_and_a_tensorboard_see_what_a_training_without_rights_saves
     check_tensorflow(job)
     shown = tensorboard.losses(cluster, restricted, f"{job.name}-tensorboard")
     assert list(shown) == sorted(shown)
-    assert set(shown) <= set(range(30, 601, 30))
-    assert evaluator not in job.pods() or job.pods()[evaluator]["status"]["phase"] == "Succeeded"
+    assert set(shown) <= set(range(30, 301, 30))
 
 
 # Who comes late in each job, and who asks for it meanwhile.
