@@ -6,11 +6,12 @@ import json
 
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster, Refused
+from tests.e2e.jobs import END_LIMIT
 
 
 def losses(cluster: Cluster, namespace: str, service: str) -> dict[int, float]:
     """By step, as soon as it shows any."""
-    return waiting.until(f"{service} shows losses", lambda: _losses(cluster, namespace, service), 180)
+    return waiting.until(f"{service} shows losses", lambda: _losses(cluster, namespace, service), END_LIMIT)
 
 
 def _losses(cluster: Cluster, namespace: str, service: str) -> dict[int, float]:

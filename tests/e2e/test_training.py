@@ -36,7 +36,7 @@ def check_tensorflow(job: Job) -> None:
     chief = f"{job.name}-chief-0"
     assert job.joined(chief) == "joined: chief 0, ps 0, worker 0, worker 1"
     assert learned(job, chief)
-    waiting.until("those who never end by themselves are gone", lambda: not serving(job))
+    waiting.until("those who never end by themselves are gone", lambda: not serving(job), END_LIMIT)
     assert job.pods()[chief]["status"]["phase"] == "Succeeded"
 
 
@@ -51,7 +51,7 @@ def check_mxnet(job: Job) -> None:
     waiting.until("both workers learn", lambda: all(learned(job, worker) for worker in workers), END_LIMIT)
     assert {job.joined(worker) for worker in workers} == {"joined: worker 0 of 2", "joined: worker 1 of 2"}
     assert job.end() == "Succeeded", job.story()
-    waiting.until("nobody is at work any more", lambda: phases(job) == {"Succeeded"})
+    waiting.until("nobody is at work any more", lambda: phases(job) == {"Succeeded"}, END_LIMIT)
     assert f"{job.name}-scheduler-0" in job.pods()
 
 
@@ -71,7 +71,7 @@ def test_what_the_readme_shows_is_what_happens_and_both_jobs_train_to_the_end(
     def so() -> bool:
         return without_ages(cluster.run(*get, "-n", namespace)) == without_ages(running)
 
-    waiting.until("the jobs run as the README shows", so)
+    waiting.until("the jobs run as the README shows", so, END_LIMIT)
     tensorflow, mxnet = (jobs.at(cluster, namespace, jobs.read(file)) for file in files)
     check_mxnet(mxnet)
     check_tensorflow(tensorflow)
@@ -94,17 +94,17 @@ def test_an_evaluator_and_a_tensorboard_see_what_a_training_without_rights_saves
 ) -> None:
     job = jobs.start(cluster, restricted, jobs.read("examples/tensorflow/tfjob_evaluator.yaml"))
     evaluator = f"{job.name}-evaluator-0"
-    waiting.until("the evaluator has tried something", lambda: "after step" in job.log(evaluator), 240)
+    waiting.until("the evaluator has tried something", lambda: "after step" in job.log(evaluator), END_LIMIT)
     check_tensorflow(job)
     shown = tensorboard.losses(cluster, restricted, f"{job.name}-tensorboard")
     assert list(shown) == sorted(shown)
     assert set(shown) <= set(range(30, 301, 30))
 
 
-# Who comes late in each job, and who asks for it meanwhile.
+# Who comes late in each job, and who asks for nobody else meanwhile.
 LATE = [
-    pytest.param(TENSORFLOW, "PS", ("chief-0",), {"STEPS": "300"}, id="TensorFlow"),
-    pytest.param(MXNET, "Scheduler", ("server-0", "worker-0", "worker-1"), {"EPOCHS": "5"}, id="MXNet"),
+    pytest.param(TENSORFLOW, ("PS", "Worker"), ("chief-0",), {"STEPS": "300"}, id="TensorFlow"),
+    pytest.param(MXNET, ("Scheduler",), ("server-0", "worker-0", "worker-1"), {"EPOCHS": "5"}, id="MXNet"),
 ]
 
 
@@ -117,24 +117,25 @@ def caching(our_node: Node) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("caching")
-@pytest.mark.parametrize(("example", "role", "early", "variables"), LATE)
+@pytest.mark.parametrize(("example", "late", "early", "variables"), LATE)
 def test_members_that_ask_for_a_peer_before_it_has_a_name_find_it_later(
     cluster: Cluster,
     namespace: str,
     example: Example,
-    role: str,
+    late: tuple[str, ...],
     early: tuple[str, ...],
     variables: dict[str, str],
 ) -> None:
     written = jobs.with_env(jobs.read(example.file), **variables)
     field = next(field for field in written["spec"] if field.endswith("ReplicaSpecs"))
-    written["spec"][field][role]["template"]["spec"]["schedulingGates"] = [{"name": "trainop.test/late"}]
+    for role in late:
+        written["spec"][field][role]["template"]["spec"]["schedulingGates"] = [{"name": "trainop.test/late"}]
     job = jobs.start(cluster, namespace, written)
-    for member in early:
-        waiting.until(f"{member} has asked the DNS", lambda: asked(job, f"{job.name}-{member}"), 120)  # noqa: B023 - called at once
-    late = f"{job.name}-{role.lower()}-0"
-    patch = '[{"op": "remove", "path": "/spec/schedulingGates"}]'
-    cluster.run("patch", "-n", namespace, "pod", late, "--type=json", "-p", patch)
+    first = [f"{job.name}-{member}" for member in early]
+    waiting.until("the others are asked for", lambda: all(asked(job, pod) for pod in first), END_LIMIT)
+    for pod in job.pods().keys() - set(first):
+        patch = '[{"op": "remove", "path": "/spec/schedulingGates"}]'
+        cluster.run("patch", "-n", namespace, "pod", pod, "--type=json", "-p", patch)
     (check_mxnet if example is MXNET else check_tensorflow)(job)
     assert restarts(job) == 0
 
