@@ -47,6 +47,7 @@ MAY_USE = {
         "registry",
         "rules",
     },
+    "starter": set(),
     "doctor": {"crd", "engine", "errors", "framework", "kube", "model", "rights"},
     "reconcile": {"engine", "framework", "kube", "model", "parse"},
     "local": {"api", "engine", "errors", "framework", "kube", "model", "operator", "template"},
@@ -69,7 +70,9 @@ MAY_USE = {
         "parse",
         "registry",
         "render",
+        "rights",
         "rundir",
+        "starter",
     },
 }
 CORE = (
