@@ -41,6 +41,7 @@ MAY_USE = {
         "files",
         "framework",
         "kube",
+        "local",
         "model",
         "parse",
         "podschema",

@@ -129,7 +129,9 @@ def test_a_module_that_is_nowhere_has_no_file(install: Install, tmp_path: Path) 
 
 
 def test_a_framework_that_claims_the_same_twice_is_refused(install: Install) -> None:
-    changes = "name='twice', kind='TwiceJob', plural='twicejobs', dialects=(tensorflow.load().dialects[0],) * 2"
+    changes = (
+        "name='twice', kind='TwiceJob', plural='twicejobs', dialects=(tensorflow.load().dialects[0],) * 2"
+    )
     install("tensortwice", LIKE_TENSORFLOW.format(changes=changes))
     (refusal,) = registry.found().broken
     assert "its kind tensorflow.org/v1alpha1 TfJob is taken by 'tensor" in str(refusal)

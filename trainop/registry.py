@@ -57,7 +57,7 @@ def by_name() -> dict[str, Framework[Any]]:
 
 
 def called(names: Collection[str]) -> list[Framework[Any]]:
-    """Those of these names with their dialects, or all where nobody is named. Raises Usage for one that is not there."""
+    """Those of these names with their dialects; no names: all. Raises Usage for one that is not there."""
     known = by_name()
     if unknown := [name for name in names if name not in known]:
         raise Usage(f"no framework is called {', '.join(unknown)}; installed are {', '.join(known)}")

@@ -36,6 +36,15 @@ def load(target: str) -> object:
     return installed[target].load()
 
 
+def home(target: str) -> Path | None:
+    """The folder of a framework that was loaded; None: it is one file, or its module is gone."""
+    if os.path.isdir(target):
+        return Path(target)
+    installed = {entry.name: entry.module for entry in entry_points(group=GROUP)}
+    module = sys.modules.get(installed.get(target) or target.partition(":")[0])
+    return Path(module.__path__[0]) if module and hasattr(module, "__path__") else None
+
+
 def _from_path(path: Path) -> object:
     file = path / "__init__.py" if path.is_dir() else path
     if not file.is_file():

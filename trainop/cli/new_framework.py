@@ -15,6 +15,7 @@ from trainop.errors import Usage
 if TYPE_CHECKING:
     from trainop.starter import Names
 
+
 @click.command("new-framework")
 @click.argument("name")
 @click.option("--package", is_flag=True, help="Write a project that pip can install, trainop-NAME.")
