@@ -113,3 +113,11 @@ def test_what_is_named_to_be_run_is_run(tmp_path: Path) -> None:
     told = " ".join(result.stdout.split())
     assert "mine.yaml has no mistakes ok" in told
     assert "mine.yaml runs here all 35 checks passed" in told
+
+
+def test_a_folder_that_happens_to_be_called_so_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mxnet").mkdir()
+    assert check("mxnet").exit_code == 0

@@ -79,7 +79,7 @@ def test_what_is_written_is_as_our_own_code_must_be(workplace: Path) -> None:
     ):
         done = subprocess.run(  # noqa: S603 - our own tools
             [str(BIN / check[0]), *check[1:], str(workplace / "relay")],
-            cwd=workplace,
+            cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,
