@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -10,19 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.outside.fresh import checkout
+
 ROOT = Path(__file__).parents[1]
-SOURCES = ("trainop", "frameworks", "pyproject.toml", "README.md", "LICENSE")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, because a build writes into its sources."""
-    copy, out = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("wheel")
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, copy / name)
+    copy, out = checkout(tmp_path_factory.mktemp("sources")), tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--wheel-dir", str(out), str(copy)], check=True)  # noqa: S603 - our own pip
     return next(out.glob("trainop-*.whl"))

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
-from trainop import registry
-from trainop.cli import main
+from trainop import cli, registry
 from trainop.errors import BrokenFramework
 from trainop.framework import Framework
 from trainop.model import GVK
@@ -84,17 +83,18 @@ def test_a_framework_that_somebody_installs_is_found(install: Install) -> None:
     [
         ("unimportable", "import a_module_that_is_not_there", "ModuleNotFoundError: No module named"),
         ("raising", "1 / 0", "ZeroDivisionError: division by zero"),
+        ("leaving", "import sys; sys.exit('enough')", "SystemExit: enough"),
         ("empty", "", "AttributeError: "),
         ("misnomer", "FRAMEWORK = 'a string'", "it is of type str, not a trainop.framework.Framework"),
     ],
 )
-def test_one_that_cannot_be_used_is_refused_with_its_name_and_the_reason(
-    install: Install, name: str, code: str, reason: str
+def test_one_that_cannot_be_used_is_refused_with_its_name_its_file_and_the_reason(
+    install: Install, tmp_path: Path, name: str, code: str, reason: str
 ) -> None:
     install(name, code)
     with pytest.raises(BrokenFramework) as refusal:
         registry.frameworks()
-    source = f"'{name}' ({name}_module:FRAMEWORK, of {name} 1.2)"
+    source = f"'{name}' ({name}_module:FRAMEWORK, {tmp_path / name}_module.py, of {name} 1.2)"
     assert str(refusal.value).startswith(f"the framework {source} cannot be used: {reason}")
 
 
@@ -102,22 +102,71 @@ def test_one_that_cannot_be_used_is_refused_with_its_name_and_the_reason(
     ("name", "changes", "claim"),
     [
         ("zsamekind", "name='other'", "kind kubeflow.org/v1 TFJob"),
+        (
+            "zsameresource",
+            "name='other', version='v2', older_versions=()",
+            "resource tfjobs.kubeflow.org",
+        ),
         ("zsamename", "kind='OtherJob', plural='otherjobs'", "name 'tensorflow'"),
     ],
 )
 def test_of_two_that_claim_the_same_both_are_named(
-    install: Install, name: str, changes: str, claim: str
+    install: Install, tmp_path: Path, name: str, changes: str, claim: str
 ) -> None:
     install(name, LIKE_TENSORFLOW.format(changes=changes))
     with pytest.raises(BrokenFramework) as refusal:
         registry.frameworks()
-    assert f"'{name}' ({name}_module:FRAMEWORK, of {name} 1.2)" in str(refusal.value)
+    source = f"'{name}' ({name}_module:FRAMEWORK, {tmp_path / name}_module.py, of {name} 1.2)"
+    assert source in str(refusal.value)
     assert f"its {claim} is taken by 'tensorflow' (" in str(refusal.value)
 
 
-def test_an_operator_with_a_broken_one_ends_with_one_line(install: Install) -> None:
-    install("shouting", "raise RuntimeError('of two\\nlines')")
-    result = CliRunner().invoke(main, ["operator"])
-    source = "'shouting' (shouting_module:FRAMEWORK, of shouting 1.2)"
-    line = f"trainop: the framework {source} cannot be used: RuntimeError: of two lines\n"
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", line)
+def test_a_module_that_is_nowhere_has_no_file(install: Install, tmp_path: Path) -> None:
+    install("nowhere", "")
+    (tmp_path / "nowhere_module.py").unlink()
+    with pytest.raises(BrokenFramework, match=r"\(nowhere_module:FRAMEWORK, no file, of nowhere 1\.2\)"):
+        registry.frameworks()
+
+
+def test_a_framework_that_claims_the_same_twice_is_refused(install: Install) -> None:
+    changes = (
+        "name='twice', kind='TwiceJob', plural='twicejobs', dialects=(tensorflow.load().dialects[0],) * 2"
+    )
+    install("tensortwice", LIKE_TENSORFLOW.format(changes=changes))
+    (refusal,) = registry.found().broken
+    assert "its kind tensorflow.org/v1alpha1 TfJob is taken by 'tensor" in str(refusal)
+
+
+def test_those_that_can_be_used_are_found_beside_all_that_cannot(install: Install) -> None:
+    install("brokenone", "1 / 0")
+    install("brokentwo", "FRAMEWORK = 2")
+    good, broken = registry.found()
+    assert GVK("kubeflow.org", "v1", "TFJob") in good
+    assert [str(each).split("'")[1] for each in broken] == ["brokenone", "brokentwo"]
+    with pytest.raises(BrokenFramework, match=r"'brokenone'.*; the framework 'brokentwo'"):
+        registry.frameworks()
+
+
+# --- as the operator starts -------------------------------------------------------------------------------------
+
+
+def operator(*words: str) -> Result:
+    """It finds no cluster; what it says of frameworks, it says before that."""
+    return CliRunner().invoke(cli.main, ["operator", "--kubeconfig", "/nowhere", *words])
+
+
+def test_the_operator_does_not_start_with_a_broken_one_and_says_so_in_one_line(install: Install) -> None:
+    install("brokenthree", "1 / 0")
+    result = operator()
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert "brokenthree_module.py, of brokenthree 1.2) cannot be used: ZeroDivisionError" in line
+    assert line.endswith("or start without it: --skip-broken-frameworks")
+
+
+def test_the_operator_serves_the_others_if_it_is_told_to(install: Install) -> None:
+    install("brokenfour", "1 / 0")
+    result = operator("--skip-broken-frameworks")
+    first, last = result.stderr.splitlines()
+    assert "cannot be used: ZeroDivisionError: division by zero; its jobs are not served" in first
+    assert last == "trainop: there is no kubeconfig /nowhere"  # it got as far as to look for the cluster

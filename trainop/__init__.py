@@ -19,6 +19,7 @@
     template.py   looking into a user's pod template                            (core)
     crd.py        a framework as a CustomResourceDefinition                     (core)
     rights.py     what the operator must be allowed to do                       (core)
+    starter.py    a framework to begin with                                     (core)
     podschema.py  the schema of a pod template, for crd.py                      (core)
     framework.py  the contract a framework folder fills in                      (contract)
     manner.py     the part of it for kinds that are read and told otherwise     (contract)

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
-from trainop.errors import BrokenFramework
+from trainop.errors import BrokenFramework, Usage
 from trainop.framework import Framework
 from trainop.model import GVK
 
 GROUP = "trainop.frameworks"
 
 
+class Found(NamedTuple):
+    frameworks: dict[GVK, Framework[Any]]
+    """By the kind each serves."""
+    broken: tuple[BrokenFramework, ...]
+    """Why each of the others cannot be used."""
+
+
+def found() -> Found:
+    """Whatever is installed. Of two that claim the same, the first by name has it."""
+    good: dict[GVK, Framework[Any]] = {}
+    taken: dict[str, EntryPoint] = {}
+    broken = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            framework = _load(entry)
+            claims = _claims(framework)
+            if twice := next((it for it in claims if it in taken or claims.count(it) > 1), None):
+                raise _broken(entry, f"its {twice} is taken by {_source(taken.get(twice, entry))}")
+        except BrokenFramework as error:
+            broken.append(error)
+            continue
+        taken |= dict.fromkeys(claims, entry)
+        good |= {each.gvk: each for each in (framework, *framework.dialects)}
+    return Found(good, tuple(broken))
+
+
 def frameworks() -> dict[GVK, Framework[Any]]:
     """Every installed framework by the kind it serves. Raises BrokenFramework when one cannot be used."""
-    found: dict[GVK, Framework[Any]] = {}
-    taken: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        framework = _load(entry)
-        served = (framework, *framework.dialects)
-        kinds = [f"kind {each.gvk.api_version} {each.kind}" for each in served]
-        for claim in (kinds[0], f"name {framework.name!r}", *kinds[1:]):
-            if claim in taken:
-                raise _broken(entry, f"its {claim} is taken by {_source(taken[claim])}")
-            taken[claim] = entry
-        found |= {each.gvk: each for each in served}
-    return found
+    good, broken = found()
+    if broken:
+        raise BrokenFramework("; ".join(map(str, broken)))
+    return good
 
 
 def by_name() -> dict[str, Framework[Any]]:
@@ -36,14 +56,31 @@ def by_name() -> dict[str, Framework[Any]]:
     return first
 
 
+def called(names: Collection[str]) -> list[Framework[Any]]:
+    """Those of these names with their dialects; no names: all. Raises Usage for one that is not there."""
+    known = by_name()
+    if unknown := [name for name in names if name not in known]:
+        raise Usage(f"no framework is called {', '.join(unknown)}; installed are {', '.join(known)}")
+    wanted = (framework for name, framework in known.items() if not names or name in names)
+    return [each for framework in wanted for each in (framework, *framework.dialects)]
+
+
 def _load(entry: EntryPoint) -> Framework[Any]:
     try:
         framework = entry.load()
-    except Exception as error:  # whatever the code of a stranger does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the code of a stranger does when it is imported
         raise _broken(entry, f"{type(error).__name__}: {error}") from error
     if not isinstance(framework, Framework):
         raise _broken(entry, f"it is of type {type(framework).__name__}, not a trainop.framework.Framework")
     return framework
+
+
+def _claims(framework: Framework[Any]) -> list[str]:
+    """What nobody else may have. Two versions of one resource would be one CRD."""
+    served = (framework, *framework.dialects)
+    kinds = [f"kind {each.gvk.api_version} {each.kind}" for each in served]
+    resources = [f"resource {each.plural}.{each.group}" for each in served]
+    return [kinds[0], f"name {framework.name!r}", *kinds[1:], *resources]
 
 
 def _broken(entry: EntryPoint, reason: str) -> BrokenFramework:
@@ -51,6 +88,14 @@ def _broken(entry: EntryPoint, reason: str) -> BrokenFramework:
 
 
 def _source(entry: EntryPoint) -> str:
-    """Where to look: the entry point, and the package that a user can upgrade or uninstall."""
+    """Where to look: the entry point, its file, and the package that a user can upgrade or uninstall."""
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
-    return f"{entry.name!r} ({entry.value}, of {package})"
+    return f"{entry.name!r} ({entry.value}, {_file(entry)}, of {package})"
+
+
+def _file(entry: EntryPoint) -> str:
+    try:
+        spec = find_spec(entry.module)
+    except (Exception, SystemExit):  # a package around it is as broken as it is
+        spec = None
+    return spec.origin if spec and spec.origin else "no file"

@@ -1,4 +1,4 @@
-"""What the operator must be allowed to do, and nothing more: for the chart's Roles, `doctor` and the tests."""
+"""What the operator must be allowed to do, and nothing more: for the chart's Roles, `rbac`, `doctor` and the tests."""
 
 from __future__ import annotations
 
@@ -43,3 +43,17 @@ def of_jobs(frameworks: Iterable[Framework[Any]], pod_groups: GVK | None = None)
 def of_the_lease() -> Iterator[Right]:
     """In the operator's own namespace; all but the create only for the Lease of its name."""
     yield from (Right("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "patch"))
+
+
+def rules(rights: Iterable[Right]) -> list[dict[str, list[str]]]:
+    """As a Role has them: what takes the same verbs in one group stands in one rule."""
+    verbs: dict[tuple[str, str], dict[str, None]] = {}
+    for right in rights:
+        verbs.setdefault((right.group, right.resource), {})[right.verb] = None
+    resources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (group, resource), allowed in verbs.items():
+        resources.setdefault((group, tuple(allowed)), []).append(resource)
+    return [
+        {"apiGroups": [group], "resources": names, "verbs": list(allowed)}
+        for (group, allowed), names in resources.items()
+    ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,13 +12,15 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, WithJsonSchema
 
+from tests.cluster.controlplane import Cluster
 from tests.scenarios.casting import known_frameworks
 from trainop.api.spec import JobSpec, PodTemplate, ReplicaSpec
-from trainop.check import contract
-from trainop.check.contract import Result
+from trainop.check import cluster, contract
+from trainop.check.contract import More, Result
 from trainop.framework import Companion, Framework, Role, Rule, Wording, by_deciding_roles
+from trainop.kube.credentials import load
 from trainop.manner import Manner
-from trainop.model import Failed, Job, Reading, Tally, Undecided, Verdict
+from trainop.model import Failed, Job, Reading, Succeeded, Tally, Undecided, Verdict
 
 pytestmark = pytest.mark.thorough
 
@@ -27,7 +31,7 @@ _numbers = itertools.count()
 
 
 def run(framework: object, *examples: Path) -> list[Result]:
-    return list(contract.run(lambda: framework, map(str, examples)))
+    return list(contract.run(lambda: framework, lambda: More(tuple(map(str, examples)))))
 
 
 def failures(framework: object, *examples: Path) -> dict[str, Result]:
@@ -52,7 +56,7 @@ def spec_with(annotation: Any, **about: Any) -> type[JobSpec]:
         "__annotations__": {"replica_specs": dict[str, ReplicaSpec], "more": annotation},
         "__module__": __name__,
         "replica_specs": Field(alias="choir", min_length=1, description="The roles."),
-        "more": Field(None, **about),
+        "more": Field(**{"default": None, **about}),
     }
     return type("Spec", (JobSpec,), fields)
 
@@ -79,6 +83,15 @@ def impatient(job: Job[Any], tally: Tally) -> Verdict:
     """Takes one that is to be tried again for one that has failed."""
     ended = [role for role, count in tally.roles.items() if not count.active and not count.succeeded]
     return Failed(ended[0], 1) if ended else by_deciding_roles(job, tally)
+
+
+def hesitant(job: Job[Any], tally: Tally) -> Verdict:
+    """Waits until all have fared alike."""
+    for role, count in tally.roles.items():
+        if len(count.failed) == count.replicas:
+            return Failed(role, count.replicas)
+    done = all(count.done for count in tally.roles.values())
+    return Succeeded() if done else Undecided()
 
 
 def broken(**changes: Any) -> Framework[Any]:
@@ -135,6 +148,12 @@ BROKEN: dict[str, Framework[Any]] = {
         companions=(Companion[Any]("Organ", lambda job: {"spec": {}}, lambda job: {}),)
     ),
     "bootstrap changes nothing": broken(bootstrap=greedy),
+    "defaults may be written, too": broken(
+        spec=spec_with(Annotated[int, Field(ge=2)], default=1, description="Too small.")
+    ),
+    "any number of members is told": broken(
+        bootstrap=lambda job, topology: lambda me: {"LED": topology.roles.get("Conductor", (me,))[0].name}
+    ),
     "members are told text": broken(bootstrap=lambda job, topology: lambda me: {"INDEX": me.index}),
     "what members are told is short enough": broken(
         bootstrap=lambda job, topology: lambda me: {"ALL": "x" * 2_000 * len(topology)}
@@ -148,6 +167,7 @@ BROKEN: dict[str, Framework[Any]] = {
     "a job whose members end well succeeds": broken(outcome=lambda job, tally: Undecided()),
     "a job whose members fail has failed": broken(outcome=lambda job, tally: Undecided()),
     "a job whose members are tried again succeeds": broken(outcome=impatient),
+    "a job whose members end each in its way ends": broken(outcome=hesitant),
 }
 
 
@@ -216,6 +236,74 @@ def test_a_dialect_is_held_to_the_same() -> None:
     found = failures(broken(dialects=(odd,)))
     assert list(found) == ["its dialect song.music.example.com keeps the contract, too"]
     assert "members have names of their own: " in next(iter(found.values())).message
+
+
+def test_a_job_that_would_never_end_is_told_with_who_ended_how() -> None:
+    (only,) = failures(broken(outcome=hesitant)).values()
+    assert only.message.startswith("2 Singer: they end with 0, 1 and so on, and the job is still running")
+
+
+def test_an_example_must_run_here_and_succeed(tmp_path: Path) -> None:
+    def ran(script: str) -> Result:
+        pod = {"containers": [{"name": "voice", "image": "i", "command": ["python3", "-c", script]}]}
+        concert = {
+            "apiVersion": "music.example.com/v1alpha1",
+            "kind": "Concert",
+            "metadata": {"name": "short"},
+            "spec": {"choir": {"Singer": {"replicas": 2, "template": {"spec": pod}}}},
+        }
+        (tmp_path / "job.yaml").write_text(json.dumps(concert))
+        more = More(runs=(str(tmp_path / "job.yaml"),))
+        return list(contract.run(lambda: CONCERT, lambda: more))[-1]
+
+    assert ran("import os; print(os.environ['CHOIR'])").ok
+    failed = ran("print(1 / 0)")
+    assert failed.check.endswith("job.yaml runs here")
+    assert "has failed because" in failed.message
+    logs = Path(failed.remedy.removeprefix("read what its members said: "))
+    assert "ZeroDivisionError" in "".join(log.read_text() for log in logs.rglob("*.log"))
+    shutil.rmtree(logs.parent)
+
+
+@pytest.mark.parametrize(
+    ("container", "words"),
+    [
+        ({"name": "voice", "image": "i"}, "has no command"),
+        ({"name": "voise", "image": "i"}, "it cannot be run"),
+    ],
+)
+def test_an_example_that_cannot_be_run_is_told(tmp_path: Path, container: dict[str, str], words: str) -> None:
+    path = tmp_path / "job.yaml"
+    concert = {
+        "apiVersion": "music.example.com/v1alpha1",
+        "kind": "Concert",
+        "metadata": {"name": "short"},
+        "spec": {"choir": {"Singer": {"template": {"spec": {"containers": [container]}}}}},
+    }
+    path.write_text(json.dumps(concert))
+    last = list(contract.run(lambda: CONCERT, lambda: More(runs=(str(path),))))[-1]
+    assert not last.ok
+    assert words in last.message
+
+
+@pytest.mark.cluster
+def test_an_api_server_is_asked_whether_it_takes_the_crd(crds: Cluster) -> None:
+    login = load(str(crds.kubeconfig))
+    assert cluster.answering(lambda: login) == login
+
+    def asked(framework: Framework[Any]) -> Result:
+        return list(contract.run(lambda: framework, lambda: More(cluster=login)))[-1]
+
+    good = asked(CONCERT)
+    assert (good.check, good.ok) == ("an API server takes the CRD", True)
+    assert asked(KNOWN["TFJob"]).ok  # which it has already
+    refused = asked(broken(rules=(a_rule(cel="self.spec.nobody > 1"),)))
+    assert "undefined field 'nobody'" in refused.message
+    assert "concerts.music.example.com" not in crds.run("get", "crds", "-o", "name")
+
+
+def test_a_cluster_that_does_not_answer_is_not_asked(tmp_path: Path) -> None:
+    assert cluster.answering(lambda: load(str(tmp_path / "nowhere"))) is None
 
 
 def raising() -> object:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cluster.controlplane import Cluster
 from trainop import cli
 
 pytestmark = pytest.mark.thorough
@@ -19,7 +20,7 @@ CHOIR = ROOT / "tests" / "thirdparty" / "choir.py"
 
 
 def check(*words: str) -> Result:
-    return CliRunner().invoke(cli.main, ["check-framework", *words])
+    return CliRunner(env={"KUBECONFIG": "/nowhere"}).invoke(cli.main, ["check-framework", *words])
 
 
 @pytest.mark.parametrize("target", [str(CHOIR), str(ROOT / "frameworks" / "mxnet"), "mxnet"])
@@ -28,7 +29,7 @@ def test_by_path_folder_or_name(target: str) -> None:
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("ok   it can be imported\n")
     assert "FAIL" not in result.stdout
-    assert result.stdout.endswith(" checks passed\n")
+    assert result.stdout.endswith(" checks passed; no API server was asked: none answers\n")
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
@@ -50,7 +51,7 @@ def test_a_failure_is_told_with_what_to_do_and_exit_code_1(tmp_path: Path) -> No
     result = check(str(path))
     assert result.exit_code == 1
     assert "FAIL names are what Kubernetes takes: kind is 'concert'\n      -> make it a word" in result.stdout
-    assert result.stdout.endswith("1 of 7 checks failed\n")
+    assert "\n1 of 7 checks failed; " in result.stdout
     (wrong,) = [found for found in json.loads(check(str(path), "-o", "json").stdout) if not found["ok"]]
     assert wrong["check"] == "names are what Kubernetes takes"
 
@@ -93,3 +94,30 @@ def test_an_example_that_is_not_there_is_wrong_usage_too() -> None:
     result = check("mxnet", "--example", "missing.yaml")
     assert result.exit_code == 2
     assert result.stderr.startswith("trainop: missing.yaml: No such file")
+
+
+@pytest.mark.cluster
+def test_the_api_server_of_a_kubeconfig_is_asked_too(control_plane: Cluster) -> None:
+    result = check(str(CHOIR), "--kubeconfig", str(control_plane.kubeconfig))
+    assert "ok   an API server takes the CRD\n" in result.stdout
+    assert result.stdout.endswith(" checks passed\n")
+
+
+def test_what_is_named_to_be_run_is_run(tmp_path: Path) -> None:
+    runner = CliRunner()
+    assert runner.invoke(cli.main, ["new-framework", "relay", "--output-dir", str(tmp_path)]).exit_code == 0
+    example = (tmp_path / "relay" / "example.yaml").rename(tmp_path / "mine.yaml")
+    assert "runs here" not in check(str(tmp_path / "relay")).stdout
+    result = check(str(tmp_path / "relay"), "--run", str(example))
+    assert result.exit_code == 0, result.stdout
+    told = " ".join(result.stdout.split())
+    assert "mine.yaml has no mistakes ok" in told
+    assert "mine.yaml runs here all 35 checks passed" in told
+
+
+def test_a_folder_that_happens_to_be_called_so_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mxnet").mkdir()
+    assert check("mxnet").exit_code == 0

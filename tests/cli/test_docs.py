@@ -32,6 +32,7 @@ def test_what_is_shown_is_what_one_sees(
     name: str, command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nowhere"))
     for yaml in re.findall(r"```yaml\n(.*?)```", SECTIONS[name], re.DOTALL):
         Path("job.yaml").write_text(yaml)
     assert CliRunner().invoke(cli.main, shlex.split(command)).stdout == output

@@ -17,7 +17,9 @@ from trainop import cli
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
-WITHOUT_A_CLUSTER = ("check-framework", "completion", "crds", "render", "validate", "version")
+WITHOUT_A_CLUSTER = (
+    *("check-framework", "completion", "crds", "new-framework", "rbac", "render", "validate", "version"),
+)
 
 
 def shown(command: str) -> list[str]:

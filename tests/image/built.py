@@ -80,6 +80,11 @@ class Image:
     archive: Path
     """As `docker load` and `ctr images import` take it."""
 
+    @property
+    def name(self) -> str:
+        """In the store."""
+        return _name(self.container.removeprefix("trainop-"))
+
     @functools.cached_property
     def config(self) -> dict[str, Any]:
         """As the OCI image specification has it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 from trainop.check.subject import Complaint, Subject, manifest, options
@@ -12,6 +13,8 @@ from trainop.framework import LONGEST_VARIABLE, Framework
 from trainop.model import Env, Job, Topology
 from trainop.parse import parse
 
+SIZES = ((0,), (0, 1), (1, 0), (3, 0, 5))
+"""Members of one role after the other."""
 MANY = 100
 """Members that every framework should get along with."""
 
@@ -24,6 +27,21 @@ def text(subject: Subject) -> Iterator[Complaint]:
                     yield Complaint(f"{member} is told {name!r}", "use a name that a shell takes")
                 if type(value) is not str:
                     yield Complaint(f"{name} of {member} is {value!r}", "make it text: str(...) or JSON")
+
+
+def sized(subject: Subject) -> Iterator[Complaint]:
+    """Also beside roles that have nobody."""
+    framework = subject.framework
+    for job in subject.jobs:
+        for numbers in SIZES:
+            roles = dict(zip(job.replicas, cycle(numbers), strict=False))
+            other = parse(framework, manifest(framework, roles, options(framework, job)))
+            try:
+                if not other.problems:
+                    _told(framework, other, topology(framework, other))
+            except Exception as error:  # whatever the code of a stranger does
+                told = ", ".join(f"{number} {role}" for role, number in roles.items())
+                yield Complaint(f"{told}: {type(error).__name__}: {error}", "a role may have nobody")
 
 
 def short(subject: Subject) -> Iterator[Complaint]:

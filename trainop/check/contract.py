@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from trainop.check import bootstrap, facts, life, manners, outcome, schema
+from trainop.check import bootstrap, cluster, example, facts, life, manners, outcome, schema, turmoil
 from trainop.check.subject import Check, Complaint, Subject
 from trainop.errors import Usage
-from trainop.files.checker import Checker
-from trainop.files.documents import read
 from trainop.framework import Framework
+from trainop.kube.credentials import Credentials
 
 MOST_TOLD = 3
 """Complaints of one check: the others are most likely the same."""
@@ -41,7 +40,9 @@ BEHAVIOUR: dict[str, Check] = {
     "rules can be asked": facts.rules,
     "companions have pods and services": facts.companions,
     "bootstrap changes nothing": bootstrap.pure,
+    "defaults may be written, too": schema.defaults,
     "members are told text": bootstrap.text,
+    "any number of members is told": bootstrap.sized,
     "what members are told is short enough": bootstrap.short,
     "members are told the same every time": bootstrap.deterministic,
     "the outcome depends on nothing else": outcome.pure,
@@ -50,6 +51,7 @@ BEHAVIOUR: dict[str, Check] = {
     "a job whose members end well succeeds": life.good_end,
     "a job whose members fail has failed": life.bad_end,
     "a job whose members are tried again succeeds": life.second_try,
+    "a job whose members end each in its way ends": turmoil.ends,
 }
 """Of what it does, on jobs of its kind. Who changes what it is given is found out first: it does so only once."""
 
@@ -61,8 +63,19 @@ class Result(NamedTuple):
     remedy: str = ""
 
 
-def run(load: Callable[[], object], examples: Iterable[str] = ()) -> Iterator[Result]:
-    """`load` gives the framework, or raises as its module does; `examples` are files with jobs of its kind."""
+class More(NamedTuple):
+    """What there is to check with, beside the framework."""
+
+    examples: tuple[str, ...] = ()
+    """Files with jobs of its kind."""
+    runs: tuple[str, ...] = ()
+    """Those that must also run here."""
+    cluster: Credentials | None = None
+    """An API server to be asked about the CRD."""
+
+
+def run(load: Callable[[], object], more: Callable[[], More] = More) -> Iterator[Result]:
+    """`load` gives the framework, or raises as its module does; `more` is asked when it is there."""
     try:
         framework = load()
     except Usage:
@@ -76,10 +89,10 @@ def run(load: Callable[[], object], examples: Iterable[str] = ()) -> Iterator[Re
         yield Result("it is a framework", False, message, "make it a trainop.framework.Framework")
         return
     yield Result("it is a framework", True)
-    yield from _checked(framework, examples)
+    yield from _checked(framework, more())
 
 
-def _checked(framework: Framework[Any], examples: Iterable[str]) -> Iterator[Result]:
+def _checked(framework: Framework[Any], more: More) -> Iterator[Result]:
     """A framework whose facts or CRD are wrong is not tried further."""
     subject = Subject(framework)
     for checks in (FACTS, SCHEMA, {"a job of its kind can be written": _possible}, BEHAVIOUR):
@@ -92,14 +105,22 @@ def _checked(framework: Framework[Any], examples: Iterable[str]) -> Iterator[Res
             return
     for dialect in framework.dialects:
         yield _kept(dialect)
-    for path in examples:
-        yield _result(f"{path} has no mistakes", partial(_example, path), subject)
+    for name, check in _beside(more).items():
+        yield _result(name, check, subject)
+
+
+def _beside(more: More) -> dict[str, Check]:
+    checks: dict[str, Check] = {}
+    if more.cluster:
+        checks["an API server takes the CRD"] = partial(cluster.taken, more.cluster)
+    checks |= {f"{path} has no mistakes": partial(example.mistakes, path) for path in more.examples}
+    return checks | {f"{path} runs here": partial(example.runs, path) for path in more.runs}
 
 
 def _kept(dialect: Framework[Any]) -> Result:
     """All of it, in one line: what is wrong with a dialect is wrong first with the first check that fails."""
     name = f"its dialect {dialect.word} keeps the contract, too"
-    failed = next((result for result in _checked(dialect, ()) if not result.ok), None)
+    failed = next((result for result in _checked(dialect, More()) if not result.ok), None)
     return (
         Result(name, False, f"{failed.check}: {failed.message}", failed.remedy)
         if failed
@@ -115,15 +136,6 @@ def _possible(subject: Subject) -> Iterator[Complaint]:
         )
     elif not subject.jobs:
         yield Complaint("every choice of roles breaks a rule", "look at `rules`, and at who `decides`")
-
-
-def _example(path: str, subject: Subject) -> Iterator[Complaint]:
-    kinds = (subject.framework, *subject.framework.dialects)
-    report = Checker({framework.gvk: framework for framework in kinds}).check(read([path]))
-    for mistake in report.mistakes:
-        yield Complaint(f"line {mistake.line}: {mistake.path}: {mistake.message}", mistake.hint)
-    if not report.jobs:
-        yield Complaint(f"there is no {subject.framework.kind} in it", "give a file with a job of its kind")
 
 
 def _result(name: str, check: Check, subject: Subject) -> Result:

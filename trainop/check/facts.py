@@ -26,10 +26,8 @@ LONGEST_ROLE = 20
 
 
 def names(subject: Subject) -> Iterator[Complaint]:
-    for field, (pattern, words) in _NAMES.items():
-        value, longest = getattr(subject.framework, field), _LONGEST.get(field, MAX_NAME)
-        if not isinstance(value, str) or not re.fullmatch(pattern, value) or len(value) > longest:
-            yield Complaint(f"{field} is {value!r}", f"make it {words}, with at most {longest} characters")
+    for field in _NAMES:
+        yield from called(field, getattr(subject.framework, field))
     for older in subject.framework.older_versions:
         if not re.fullmatch(_NAMES["version"][0], older) or older == subject.framework.version:
             yield Complaint(f"{older!r} is no older version", f"make it {_NAMES['version'][1]}")
@@ -38,6 +36,13 @@ def names(subject: Subject) -> Iterator[Complaint]:
             yield Complaint(f"the short name {short!r} cannot be typed", "make it a lower-case word")
     if not 1 <= subject.framework.port <= 65535:
         yield Complaint(f"port is {subject.framework.port}", "choose one of 1 to 65535")
+
+
+def called(field: str, value: object) -> Iterator[Complaint]:
+    """What is wrong with this value of that field."""
+    (pattern, words), longest = _NAMES[field], _LONGEST.get(field, MAX_NAME)
+    if not isinstance(value, str) or not re.fullmatch(pattern, value) or len(value) > longest:
+        yield Complaint(f"{field} is {value!r}", f"make it {words}, with at most {longest} characters")
 
 
 def roles(subject: Subject) -> Iterator[Complaint]:

@@ -17,7 +17,7 @@ from trainop.kube.caches import Caches
 from trainop.kube.cluster import Cluster, observe, resource
 from trainop.kube.jobs import Jobs
 from trainop.kube.memory import Memory
-from trainop.kube.port import PODS, SERVICES
+from trainop.kube.port import PODS, SERVICES, Raw
 from trainop.kube.recorder import Recorder
 from trainop.kube.report import difference
 from trainop.model import Job
@@ -50,41 +50,79 @@ def second_try(subject: Subject) -> Iterator[Complaint]:
 
 def _stories(subject: Subject, wanted: str, codes: list[int]) -> Iterator[Complaint]:
     told = " and then with ".join(map(str, codes))
-    for job in subject.jobs[:: len(subject.jobs) // MOST_LIVES + 1]:
-        cast = ", ".join(f"{replica.replicas} {role}" for role, replica in job.replicas.items())
+    for job in chosen(subject):
         try:
-            ended = asyncio.run(_Life(subject.framework, job).live(codes))
+            ended = asyncio.run(Life(subject.framework, job).live(codes))
         except Restless as error:
-            yield Complaint(f"{cast}: {error}", "the plan must come to rest: look at outcome and companions")
+            yield restless(job, error)
             continue
         if ended != wanted:
-            message = f"{cast}: all end with {told}, and the job is {ended or 'still running'}"
+            message = f"{cast(job)}: all end with {told}, and the job is {ended or 'still running'}"
             yield Complaint(message, f"it must be {wanted}: look at outcome")
 
 
-class _Life:
+def chosen(subject: Subject) -> tuple[Job[Any], ...]:
+    return subject.jobs[:: len(subject.jobs) // MOST_LIVES + 1]
+
+
+def cast(job: Job[Any]) -> str:
+    return ", ".join(f"{replica.replicas} {role}" for role, replica in job.replicas.items())
+
+
+def restless(job: Job[Any], error: Restless) -> Complaint:
+    return Complaint(f"{cast(job)}: {error}", "the plan must come to rest: look at outcome and companions")
+
+
+class Life:
     """One job, and an operator without a clock: a pass when it is told to make one."""
 
     def __init__(self, framework: Framework[Any], job: Job[Any]) -> None:
         self._framework, self._memory = framework, Memory()
-        cast = {role: replica.replicas for role, replica in job.replicas.items()}
-        self._raw = manifest(framework, cast, options(framework, job), restartPolicy="ExitCode")
+        roles = {role: replica.replicas for role, replica in job.replicas.items()}
+        self._raw = manifest(framework, roles, options(framework, job), restartPolicy="ExitCode")
 
     async def live(self, codes: list[int]) -> str:
         """All members run and end with the first code, then with the next; the job's last word."""
-        name = self._raw["metadata"]["name"]
-        await self._memory.create(resource(self._framework), NAMESPACE, self._raw, dict)
+        await self.begin()
         for code in codes:
-            await self._settle()
-            await self._everyone("Running", None)
-            await self._settle()
-            await self._everyone("Failed" if code else "Succeeded", code)
-        await self._settle()
+            for pod in await self.alive():
+                await self.end(pod, code)
+            await self.settle()
+        return await self.verdict()
+
+    async def begin(self) -> None:
+        """All members run."""
+        await self._memory.create(resource(self._framework), NAMESPACE, self._raw, dict)
+        await self.settle()
+
+    async def verdict(self) -> str:
+        """Empty: there is none yet."""
+        name = self._raw["metadata"]["name"]
         stored = await self._memory.get(resource(self._framework), NAMESPACE, name, dict)
         ends = [c["type"] for c in stored["status"]["conditions"] if c["type"] in ("Succeeded", "Failed")]
-        return ends[0] if ends else ""
+        return " and ".join(ends)
 
-    async def _settle(self) -> None:
+    async def alive(self) -> list[str]:
+        """The pods of members that have not ended."""
+        beside = {companion.name.lower() for companion in self._framework.companions}
+        return [
+            pod["metadata"]["name"]
+            for pod in (await self._memory.list(PODS, dict)).items
+            if pod["metadata"]["labels"][labels.REPLICA_TYPE] not in beside
+            and pod["status"]["phase"] not in ("Succeeded", "Failed")
+        ]
+
+    async def end(self, pod: str, code: int) -> None:
+        await self._phase(pod, "Failed" if code else "Succeeded", {"terminated": {"exitCode": code}})
+
+    async def settle(self) -> None:
+        """Everything that can be done is done, and whoever is alive runs."""
+        await self._rest()
+        for pod in await self.alive():
+            await self._phase(pod, "Running", {})
+        await self._rest()
+
+    async def _rest(self) -> None:
         for _ in range(MOST_PASSES):
             if not await self._pass():
                 return
@@ -112,17 +150,8 @@ class _Life:
         recorder = Recorder(self._memory, lambda: NOW)
         return Cluster(self._memory, Jobs(), pods, services, recorder, clock=lambda: NOW)
 
-    async def _everyone(self, phase: str, code: int | None) -> None:
-        """What a kubelet would write of each pod that has not ended; one of a companion just runs."""
-        beside = {companion.name.lower() for companion in self._framework.companions}
-        for pod in (await self._memory.list(PODS, dict)).items:
-            role = pod["metadata"]["labels"][labels.REPLICA_TYPE]
-            if role in beside or pod["status"]["phase"] in ("Succeeded", "Failed"):
-                continue
-            state = {} if code is None else {"terminated": {"exitCode": code}}
-            status = {
-                "phase": phase,
-                "containerStatuses": [{"name": self._framework.container, "state": state}],
-            }
-            where = PODS, NAMESPACE, pod["metadata"]["name"]
-            await self._memory.patch(*where, {"status": status}, dict, subresource="status")
+    async def _phase(self, pod: str, phase: str, state: Raw) -> None:
+        """What a kubelet would write."""
+        containers = [{"name": self._framework.container, "state": state}]
+        status = {"phase": phase, "containerStatuses": containers}
+        await self._memory.patch(PODS, NAMESPACE, pod, {"status": status}, dict, subresource="status")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from pydantic import ValidationError
+
 from trainop.check.subject import Complaint, Subject
 from trainop.crd import crd
 from trainop.podschema import Schema
@@ -42,6 +44,21 @@ def described(subject: Subject) -> Iterator[Complaint]:
             yield Complaint(
                 f"{path} has no description", "give it Field(description=...): `kubectl explain` shows it"
             )
+
+
+def defaults(subject: Subject) -> Iterator[Complaint]:
+    """Whoever writes down what holds anyway has written the same job."""
+    for job in subject.jobs:
+        whole = job.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+        try:
+            again = subject.framework.spec.model_validate(whole)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            yield Complaint(f"the default of {where}: {first['msg']}", "choose one that may be written, too")
+            continue
+        if again != job.spec:
+            yield Complaint("with its defaults written down a job is another one", "look at its validators")
 
 
 def fields(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -19,21 +19,40 @@ ATTRIBUTE = "FRAMEWORK"
 
 def load(target: str) -> object:
     """Whatever is there. Raises Usage when nothing is; else what the code of the module raises."""
-    path = Path(target)
-    if path.suffix == ".py" or os.path.isdir(target):
-        return _from_path(path)
+    if Path(target).suffix == ".py" or _is_folder(target):
+        return _from_path(Path(target))
     module, _, attribute = target.partition(":")
     if attribute:
         if str(Path.cwd()) not in sys.path:
             # As `python -m` does: who writes a framework stands in its folder.
             sys.path.insert(0, str(Path.cwd()))
         return getattr(import_module(module), attribute)
-    installed = {entry.name: entry for entry in entry_points(group=GROUP)}
+    installed = _installed()
     if target not in installed:
         like = guess.meant(target, installed)
         known = f"did you mean {like}?" if like else f"installed are {', '.join(sorted(installed))}"
         raise Usage(f"no framework is called {target}; {known} Else name MODULE:ATTRIBUTE or a path.")
     return installed[target].load()
+
+
+def home(target: str) -> Path | None:
+    """The folder of a framework that was loaded; None: it is one file, or its module is gone."""
+    if _is_folder(target):
+        return Path(target)
+    name = target.partition(":")[0]
+    module = sys.modules.get(_installed()[target].module if target in _installed() else name)
+    return Path(module.__path__[0]) if module and hasattr(module, "__path__") else None
+
+
+def _is_folder(target: str) -> bool:
+    """One that only happens to be called like an installed framework is none."""
+    return os.path.isdir(target) and (
+        os.path.exists(os.path.join(target, "__init__.py")) or target not in _installed()
+    )
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 def _from_path(path: Path) -> object:

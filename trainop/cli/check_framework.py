@@ -6,7 +6,8 @@ import json
 
 import click
 
-from trainop.cli import lines
+from trainop.cli import lines, options
+from trainop.cli.options import Where
 
 
 @click.command("check-framework")
@@ -19,12 +20,22 @@ from trainop.cli import lines
     type=click.Path(),
     help="A file with jobs of its kind, which must have no mistakes; may be repeated.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(target: str, examples: tuple[str, ...], output: str) -> None:
+@click.option(
+    "--run",
+    "runs",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(),
+    help="Such a file, whose jobs must also run here as processes and succeed; may be repeated.",
+)
+@options.cluster
+@options.output()
+def command(target: str, examples: tuple[str, ...], runs: tuple[str, ...], where: Where, output: str) -> None:
     """Check a framework against the contract: its facts, its CRD, and what it does on many jobs of its kind.
 
     FRAMEWORK is the name of an installed one, MODULE:ATTRIBUTE, or the path of a folder or file that has a
-    FRAMEWORK. Its code is run. Needs no cluster. Ends with 1 if a check fails.
+    FRAMEWORK. Its code is run, and so is the example.yaml that lies beside it in a folder. If the API server of a
+    kubeconfig answers, it is asked whether it would take the CRD. Ends with 1 if a check fails.
 
     \b
     Examples:
@@ -32,20 +43,38 @@ def command(target: str, examples: tuple[str, ...], output: str) -> None:
       trainop check-framework frameworks/mxnet --example examples/mxnet/mxjob.yaml
       trainop check-framework my_package.framework:FRAMEWORK -o json
     """
-    from trainop.check import contract
+    from trainop.check import cluster, contract
     from trainop.check.target import load
 
+    login = cluster.answering(where.credentials)
     results = []
-    for result in contract.run(lambda: load(target), examples):
-        results.append(result)
-        if output == "text":
-            text = f"{result.check}: {result.message}" if result.message else result.check
-            lines.tell("ok" if result.ok else "problem", text, result.remedy)
+
+    def more() -> contract.More:
+        found = (*_own_example(target), *runs)
+        return contract.More((*examples, *found), found, login)
+
+    try:
+        for result in contract.run(lambda: load(target), more):
+            results.append(result)
+            if output == "text":
+                text = f"{result.check}: {result.message}" if result.message else result.check
+                lines.tell("ok" if result.ok else "problem", text, result.remedy)
+    except KeyboardInterrupt:
+        raise SystemExit(options.INTERRUPTED) from None
     failed = sum(not result.ok for result in results)
     if output == "json":
         click.echo(json.dumps([result._asdict() for result in results], indent=2))
     else:
-        click.echo(
-            f"\n{failed} of {len(results)} checks failed" if failed else f"\nall {len(results)} checks passed"
-        )
+        asked = "" if login else "; no API server was asked: none answers"
+        told = f"{failed} of {len(results)} checks failed" if failed else f"all {len(results)} checks passed"
+        click.echo(f"\n{told}{asked}")
     raise SystemExit(1 if failed else 0)
+
+
+def _own_example(target: str) -> list[str]:
+    """What the framework's folder brings."""
+    from trainop.check.example import NAME
+    from trainop.check.target import home
+
+    folder = home(target)
+    return [str(folder / NAME)] if folder and (folder / NAME).is_file() else []

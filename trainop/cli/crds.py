@@ -44,13 +44,9 @@ def command(names: tuple[str, ...], output_dir: Path | None, output: str) -> Non
 
 def _crds(names: tuple[str, ...]) -> list[dict[str, Any]]:
     from trainop.crd import crd
-    from trainop.registry import by_name
+    from trainop.registry import called
 
-    known = by_name()
-    if unknown := [name for name in names if name not in known]:
-        raise Usage(f"no framework is called {', '.join(unknown)}; installed are {', '.join(known)}")
-    wanted = [framework for name, framework in known.items() if not names or name in names]
-    return [crd(each) for framework in wanted for each in (framework, *framework.dialects)]
+    return [crd(framework) for framework in called(names)]
 
 
 def _write(crds: list[dict[str, Any]], folder: Path, output: str) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from typing import Any
 
 import click
 
+from trainop import registry
 from trainop.cli.options import Accelerators, Seconds, accelerated
-from trainop.model import Settings
+from trainop.errors import BrokenFramework
+from trainop.framework import Framework
+from trainop.model import GVK, Settings
 from trainop.operator import logs, probes
 from trainop.operator.app import Election, Options, serve
 from trainop.operator.controller import only
 from trainop.operator.lease import Terms
-from trainop.registry import frameworks
+
+log = logging.getLogger(__name__)
 
 
 class Address(click.ParamType[str]):
@@ -47,6 +52,11 @@ class Address(click.ParamType[str]):
     multiple=True,
     metavar="KIND",
     help="Serve this kind only, such as TFJob or TFJob.kubeflow.org; repeatable.",
+)
+@click.option(
+    "--skip-broken-frameworks",
+    is_flag=True,
+    help="Serve the others where an installed framework cannot be used, instead of not starting.",
 )
 @click.option(
     "--cluster-domain",
@@ -138,6 +148,7 @@ def command(
     context: str | None,
     namespaces: tuple[str, ...],
     kinds: tuple[str, ...],
+    skip_broken_frameworks: bool,
     cluster_domain: str,
     gang_scheduler: str,
     accelerators: Accelerators,
@@ -164,7 +175,7 @@ def command(
       trainop operator --leader-elect             one of several
     """
     logs.to_stderr(log_format, "debug" if verbose else log_level)
-    installed = frameworks()
+    installed = _installed(skip_broken=skip_broken_frameworks)
     unknown = [kind for kind in kinds if not only(installed, [kind])]
     if unknown:
         served = ", ".join(sorted({gvk.kind for gvk in installed}))
@@ -196,6 +207,18 @@ def command(
         probe_address=health_probe_bind_address,
     )
     _run(serve(only(installed, kinds), options))
+
+
+def _installed(*, skip_broken: bool) -> dict[GVK, Framework[Any]]:
+    frameworks, broken = registry.found()
+    if broken and not skip_broken:
+        reasons = "; ".join(map(str, broken))
+        raise BrokenFramework(
+            f"{reasons}; mend or uninstall what is broken, or start without it: --skip-broken-frameworks"
+        )
+    for reason in broken:
+        log.error("%s; its jobs are not served", reason)
+    return frameworks
 
 
 def _namespaces(flags: tuple[str, ...]) -> tuple[str, ...]:

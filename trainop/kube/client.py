@@ -171,6 +171,14 @@ class Client:
             return frozenset()
         return frozenset(resource.name for resource in found.resources)
 
+    async def would_take(self, what: Resource, body: Mapping[str, Any]) -> None:
+        """Raises what a create of an object without a namespace would raise; nothing is made."""
+        request = _Request("create", "POST", what.plural, what.path(None))
+        await self._ask(
+            request, _JSON, query="dryRun=All&fieldValidation=Strict", content=_JSON,
+            body=msgspec.json.encode(body),
+        )  # fmt: skip
+
     async def _one(
         self,
         request: _Request,

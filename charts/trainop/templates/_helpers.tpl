@@ -55,6 +55,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* The documents of extraCrds, as a YAML list. */}}
+{{- define "trainop.extraCrds" -}}
+{{- $crds := list -}}
+{{- range regexSplit "(?m)^---$" .Values.extraCrds -1 -}}
+{{- with fromYaml . -}}
+{{- if ne (toString .kind) "CustomResourceDefinition" -}}
+{{- fail "extraCrds: it must be what `trainop crds --framework NAME` prints: --set-file extraCrds=FILE" -}}
+{{- end -}}
+{{- $crds = append $crds . -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $crds -}}
+{{- end -}}
+
 {{/* What the operator serves, as a YAML list of {group, kind, resource}, and legacy: true for the kinds of 2017. */}}
 {{- define "trainop.jobs" -}}
 {{- $enabled := list -}}
@@ -71,8 +85,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $jobs = append $jobs (dict "group" $kind._1 "kind" $kind._0 "resource" (printf "%ss" (lower $kind._0)) "legacy" true) -}}
 {{- end -}}
 {{- end -}}
-{{- range .Values.extraJobs -}}
-{{- if or (empty $enabled) (has (lower .kind) $enabled) }}{{ $jobs = append $jobs . }}{{ end -}}
+{{- $extra := .Values.extraJobs -}}
+{{- range include "trainop.extraCrds" . | fromYamlArray -}}
+{{- $extra = append $extra (dict "group" .spec.group "kind" .spec.names.kind "resource" .spec.names.plural) -}}
+{{- end -}}
+{{- range $extra | uniq -}}
+{{- if or (empty $enabled) (has (lower .kind) $enabled) (has (printf "%s.%s" (lower .kind) .group) $enabled) }}{{ $jobs = append $jobs . }}{{ end -}}
 {{- end -}}
 {{- toYaml $jobs -}}
 {{- end -}}
@@ -161,6 +179,6 @@ topologySpreadConstraints:
 {{- end -}}
 {{- end -}}
 {{- if empty (include "trainop.jobs" . | fromYamlArray) -}}
-{{- fail "enabledKinds: none of them is TFJob, MXJob or in extraJobs" -}}
+{{- fail "enabledKinds: none of them is TFJob, MXJob or in extraJobs or extraCrds" -}}
 {{- end -}}
 {{- end -}}
