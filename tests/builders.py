@@ -60,6 +60,8 @@ def framework(name: str) -> Framework[Any]:
 
 TF = framework("tensorflow")
 MX = framework("mxnet")
+PT = framework("pytorch")
+XGB = framework("xgboost")
 
 
 def later(seconds: float) -> datetime:

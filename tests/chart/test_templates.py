@@ -109,7 +109,7 @@ def test_the_copies_of_the_crds_and_the_plain_manifests_are_what_make_manifests_
         ("metrics.port=8081", "at '/metrics/port': 'not' failed"),
         ("leaderElection.enabled=false", "replicas: 2 operators without leaderElection.enabled"),
         ("leaderElection.renewDeadlineSeconds=15", "leaseDurationSeconds must be greater than renewDeadlineSec"),
-        ("enabledKinds={PyTorchJob}", "enabledKinds: none of them is TFJob, MXJob or in extraJobs"),
+        ("enabledKinds={MPIJob}", "enabledKinds: none of them is TFJob, MXJob, PyTorchJob, XGBoostJob or in extra"),
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_right_is_refused_with_its_path(
