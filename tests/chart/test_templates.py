@@ -245,7 +245,10 @@ def test_of_kinds_that_are_not_served_no_crd_is_installed(helm: Helm) -> None:
         crds = helm.text("--show-only", "templates/crds.yaml", "--set", f"enabledKinds={{{kinds}}}")
         return re.findall(r"^  name: (.*)$", crds, re.MULTILINE)
 
-    assert installed("TFJob.kubeflow.org,MXJob.kubeflow.org") == ["tfjobs.kubeflow.org", "mxjobs.kubeflow.org"]
+    assert installed("TFJob.kubeflow.org,MXJob.kubeflow.org") == [
+        "tfjobs.kubeflow.org",
+        "mxjobs.kubeflow.org",
+    ]
     assert installed("xgboostjob") == ["xgboostjobs.kubeflow.org"]
 
 

@@ -80,5 +80,5 @@ def test_there_is_exactly_one_master(roles: dict[str, int], path: str) -> None:
         ({"Master": "R", "Worker": "RT"}, Undecided()),
     ],
 )
-def test_the_master_decides(roles: dict[str, str], expected: Verdict) -> None:
+def test_the_master_decides(roles: dict[str, Any], expected: Verdict) -> None:
     assert verdict(XGB, **roles) == expected
