@@ -86,7 +86,7 @@ RULES: dict[str, tuple[str, list[Tweak], str, str]] = {
         "pytorch",
         [("spec/ROLES/Master/replicas", 2)],
         "spec.pytorchReplicaSpecs: Forbidden",
-        "Master may have 1 replica(s) at most",
+        "a job has at most 1 Master",
     ),
     "no master where there must be one": (
         "xgboost",

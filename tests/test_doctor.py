@@ -123,13 +123,10 @@ def the_old_operator(*flags: str, replicas: int = 1) -> Raw:
 
 def test_where_nothing_is_installed_it_says_how_to_install(bare: Cluster) -> None:
     found = findings(bare)
-    assert {it["about"]: it["remedy"] for it in found} == {
-        "CRD TFJob": "trainop crds --framework tensorflow | kubectl apply -f -",
-        "CRD MXJob": "trainop crds --framework mxnet | kubectl apply -f -",
-        "CRD PyTorchJob": "trainop crds --framework pytorch | kubectl apply -f -",
-        "CRD XGBoostJob": "trainop crds --framework xgboost | kubectl apply -f -",
-        "operator": "helm install trainop charts/trainop -n trainop-system --create-namespace",
-    }
+    kinds = {"TFJob": "tensorflow", "MXJob": "mxnet", "PyTorchJob": "pytorch", "XGBoostJob": "xgboost"}
+    told = {f"CRD {kind}": f"trainop crds --framework {kinds[kind]} | kubectl apply -f -" for kind in kinds}
+    told["operator"] = "helm install trainop charts/trainop -n trainop-system --create-namespace"
+    assert {it["about"]: it["remedy"] for it in found} == told
     assert {it["level"] for it in found} == {"problem"}
 
 
@@ -287,14 +284,11 @@ def test_the_v1_operator_is_told_as_long_as_it_serves_a_kind_of_ours(cluster: Cl
 
 
 def test_kinds_that_are_left_to_the_v1_operator_are_not_looked_at(cluster: Cluster, helm: Helm) -> None:
-    old = the_old_operator("--enable-scheme=pytorchjob")
-    with there(cluster, old, a_lease()):
-        with installed(cluster, *an_installation(helm)):
-            assert "rivals" in ills(cluster)
-        with installed(cluster, *an_installation(helm, "enabledKinds={TFJob.kubeflow.org}")):
-            about = [finding["about"] for finding in findings(cluster)]
-            assert [word for word in about if word.startswith("CRD")] == ["CRD TFJob"]
-            assert "rivals" not in about
+    ours, old = an_installation(helm, "enabledKinds={MXJob.kubeflow.org}"), "--enable-scheme=pytorchjob"
+    with there(cluster, the_old_operator(old), a_lease()):
+        assert "rivals" in ills(cluster)
+        with installed(cluster, *ours):
+            assert [it["about"] for it in findings(cluster)] == ["CRD MXJob", "operator", "rights", "leader"]
 
 
 def test_a_webhook_that_the_v1_operator_has_left_behind_is_told(cluster: Cluster) -> None:

@@ -140,7 +140,7 @@ def twice_message() -> str:
 
 
 def most_message(role: str, most: int) -> str:
-    return f"{role} may have {most} replica(s) at most"
+    return f"a job has at most {most} {role}"
 
 
 def container_message(framework: Framework[Any]) -> str:

@@ -1,28 +1,25 @@
 """What torch.distributed and torchrun are told, as the v1 operator tells it, and who decides."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.builders import PT, Raw, a_job, a_template, verdict
 from trainop.api.spec import RestartPolicy
 from trainop.engine import labels, pods
 from trainop.engine.topology import topology
 from trainop.model import Env, Failed, Succeeded, Undecided, Verdict
 
-
-def environments(spec: Raw | None = None, **words: Any) -> dict[str, Env]:
-    """By the name of the member."""
-    job = a_job(PT, spec=spec or {}, **words)
-    assert not job.problems, job.problems
-    members = topology(PT, job)
-    environment = PT.bootstrap(job, members)
-    return {member.name: environment(member) for member in members}
+environments = partial(builders.environments, PT)
 
 
 def elastic(policy: Raw, spec: Raw | None = None, **words: Any) -> Env:
     """What worker 0 is told."""
-    return environments({"elasticPolicy": policy} | (spec or {}), **words or {"Worker": 3})["mnist-worker-0"]
+    return environments(spec={"elasticPolicy": policy} | (spec or {}), **words or {"Worker": 3})[
+        "mnist-worker-0"
+    ]
 
 
 # --- the environment ----------------------------------------------------------------------------------------
@@ -65,7 +62,7 @@ def test_without_a_master_there_is_nothing_for_torch_distributed() -> None:
 
 @pytest.mark.parametrize(("given", "size"), [("4", "12"), ("auto", "3"), ("gpu", "3")])
 def test_the_world_is_as_large_as_all_processes_if_their_number_is_known(given: str, size: str) -> None:
-    found = environments({"nprocPerNode": given}, Master=1, Worker=2)["mnist-master-0"]
+    found = environments(spec={"nprocPerNode": given}, Master=1, Worker=2)["mnist-master-0"]
     assert (found["PET_NPROC_PER_NODE"], found["WORLD_SIZE"], found["PET_NNODES"]) == (given, size, "3")
 
 
@@ -131,7 +128,7 @@ def test_the_older_place_of_the_number_of_processes_is_read_and_the_newer_wins()
 
 
 def test_an_elastic_master_that_is_alone_meets_itself() -> None:
-    found = environments({"elasticPolicy": {"standalone": True}}, Master=1)["mnist-master-0"]
+    found = environments(spec={"elasticPolicy": {"standalone": True}}, Master=1)["mnist-master-0"]
     assert (found["PET_RDZV_ENDPOINT"], found["PET_NNODES"]) == ("mnist-master-0:23456", "1:1")
 
 

@@ -1,22 +1,16 @@
 """Where XGBoost's and LightGBM's members find each other, as the v1 operator tells it, and who decides."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.builders import XGB, a_job, a_template, verdict
 from trainop.api.spec import RestartPolicy
-from trainop.engine.topology import topology
-from trainop.model import Env, Failed, Succeeded, Undecided, Verdict
+from trainop.model import Failed, Succeeded, Undecided, Verdict
 
-
-def environments(**words: Any) -> dict[str, Env]:
-    """By the name of the member."""
-    job = a_job(XGB, **words)
-    assert not job.problems, job.problems
-    members = topology(XGB, job)
-    environment = XGB.bootstrap(job, members)
-    return {member.name: environment(member) for member in members}
+environments = partial(builders.environments, XGB)
 
 
 def on_port(port: int) -> Any:
@@ -36,7 +30,7 @@ def test_the_whole_environment_of_a_worker_in_order() -> None:
 
 
 @pytest.mark.parametrize("roles", [{"Master": 1}, {"Master": 1, "Worker": 0}])
-def test_a_master_that_is_alone_hears_of_no_workers(roles: dict[str, int]) -> None:
+def test_a_master_that_is_alone_hears_of_no_workers(roles: dict[str, Any]) -> None:
     assert environments(**roles) == {
         "mnist-master-0": {
             "MASTER_PORT": "9999",
