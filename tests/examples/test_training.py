@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,17 @@ def test_a_pytorch_training_that_loses_its_worker_goes_on_from_the_last_checkpoi
     epochs = [int(epoch) for epoch in re.findall(r"^epoch +(\d+)", last, re.MULTILINE)]
     assert epochs[0] >= 3, "it was killed after three epochs, and two of them were saved"
     assert epochs[-1] == 12
+
+
+def test_pytorch_trains_with_elastic_workers_that_torchrun_brings_together(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    elastic = replace(
+        PYTORCH, file="examples/pytorch/elastic_pytorchjob.yaml", tells="hello-elastic-worker-0"
+    )
+    outcome = trained(elastic, tmp_path, pytestconfig, "--env", "EPOCHS=3")
+    assert (outcome.code, outcome.state) == (0, "Succeeded")
+    assert outcome.losses[-1] < outcome.losses[0] / 2
 
 
 def test_xgboost_grows_its_trees_on_all_members(tmp_path: Path, pytestconfig: pytest.Config) -> None:
