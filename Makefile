@@ -83,6 +83,8 @@ lock: $(READY) ## pin the newest versions the ranges in pyproject.toml allow
 	@$(BIN)/uv pip compile --group build $(LOCK) --output-file requirements-build.lock
 	@cd examples/tensorflow && ../../$(BIN)/uv pip compile requirements.in $(LOCK) --output-file requirements.lock
 	@cd examples/mxnet && ../../$(BIN)/uv pip compile requirements.in $(LOCK) --output-file requirements.lock
+	@cd examples/pytorch && ../../$(BIN)/uv pip compile requirements.in $(LOCK) --output-file requirements.lock
+	@cd examples/xgboost && ../../$(BIN)/uv pip compile requirements.in $(LOCK) --output-file requirements.lock
 LOCK := --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
 
 clean: ## remove what the targets made in this checkout

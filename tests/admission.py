@@ -24,6 +24,8 @@ GOOD: dict[str, dict[str, Any]] = {
         "kind": "MXJob",
         "spec": {"jobMode": "MXTrain", "mxReplicaSpecs": {"Scheduler": {}, "Server": {}, "Worker": {}}},
     },
+    "pytorch": {"kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {"Master": {}, "Worker": {}}}},
+    "xgboost": {"kind": "XGBoostJob", "spec": {"xgbReplicaSpecs": {"Master": {}, "Worker": {}}}},
 }
 
 
@@ -31,9 +33,10 @@ def job(framework: Framework[Any], *tweaks: Tweak) -> dict[str, Any]:
     """A good job of that framework, then tweaked."""
     made = deepcopy(GOOD[framework.name])
     made |= {"apiVersion": framework.gvk.api_version, "metadata": {"name": "mnist"}}
-    for role in made["spec"][framework.replicas_field].values():
+    most = {role.name: role.most or 2 for role in framework.roles}
+    for name, role in made["spec"][framework.replicas_field].items():
         containers = [{"name": framework.container, "image": "train"}]
-        role |= {"replicas": 2, "template": {"spec": {"containers": containers}}}
+        role |= {"replicas": most[name], "template": {"spec": {"containers": containers}}}
     for place, value in sorted(tweaks, key=lambda tweak: -tweak[0].count("/")):
         _put(made, place.replace("ROLES", framework.replicas_field).split("/"), value)
     return made

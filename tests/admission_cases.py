@@ -82,6 +82,24 @@ RULES: dict[str, tuple[str, list[Tweak], str, str]] = {
         "spec.tfReplicaSpecs: Required value",
         "the role that decides the outcome (Chief or Master, else Worker) needs at least one replica",
     ),
+    "two masters": (
+        "pytorch",
+        [("spec/ROLES/Master/replicas", 2)],
+        "spec.pytorchReplicaSpecs: Forbidden",
+        "a job has at most 1 Master",
+    ),
+    "no master where there must be one": (
+        "xgboost",
+        [("spec/ROLES/Master", ABSENT)],
+        "spec.xgbReplicaSpecs: Required value",
+        "the role that decides the outcome (Master) needs at least one replica",
+    ),
+    "an autoscaler": (
+        "pytorch",
+        [("spec/elasticPolicy", {"metrics": [{"type": "Resource"}]})],
+        "spec.elasticPolicy.metrics: Forbidden",
+        "no autoscaler is made: make a HorizontalPodAutoscaler for the job, which can be scaled",
+    ),
     "a name too long": (
         "tensorflow",
         [("metadata/name", NAME_OF_55)],

@@ -30,6 +30,7 @@ from trainop.model import (
     DeletePod,
     DeletePodGroup,
     DeleteService,
+    Env,
     Job,
     Member,
     PatchPodGroup,
@@ -60,6 +61,8 @@ def framework(name: str) -> Framework[Any]:
 
 TF = framework("tensorflow")
 MX = framework("mxnet")
+PT = framework("pytorch")
+XGB = framework("xgboost")
 
 
 def later(seconds: float) -> datetime:
@@ -121,6 +124,15 @@ def a_manifest(
 def a_job(framework: Framework[Any], **words: Any) -> Job[Any]:
     """The words are those of `a_manifest`."""
     return parse(framework, a_manifest(framework, **words))
+
+
+def environments(framework: Framework[Any], *, cluster_domain: str = "", **words: Any) -> dict[str, Env]:
+    """Of the members of a job without mistakes, by their names."""
+    job = a_job(framework, **words)
+    assert not job.problems, job.problems
+    members = topology(framework, job, cluster_domain)
+    environment = framework.bootstrap(job, members)
+    return {member.name: environment(member) for member in members}
 
 
 # --- what an operator has stored ----------------------------------------------------------------------------

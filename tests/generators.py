@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.builders import MX, NAME, NOW, TF, a_job, a_pod, a_service, a_status, a_world, later
+from tests.builders import MX, NAME, NOW, PT, TF, XGB, a_job, a_pod, a_service, a_status, a_world, later
 from trainop.api.status import JobStatus
 from trainop.framework import Framework
 from trainop.model import Job, SeenPod, SeenPodGroup, SeenService, World
@@ -32,6 +32,9 @@ CASTS: list[tuple[Framework[Any], str, tuple[str, ...]]] = [
     (MX, "Scheduler", ("Server", "Worker")),
     (MX, "Worker", ("Server",)),
     (MX, "Tuner", ("TunerTracker", "TunerServer")),
+    (PT, "Master", ("Worker",)),
+    (PT, "Worker", ()),
+    (XGB, "Master", ("Worker",)),
 ]
 """The framework, the role that decides, and who else may be there."""
 RESTARTS = ["Always", "OnFailure", "Never", "ExitCode"]
@@ -52,6 +55,8 @@ OPTIONS = {
         tensorboard=[None, {"logDir": "/logs"}],
     ),
     "MXJob": any_of(jobMode=["MXTrain", "MXTune"]),
+    "PyTorchJob": any_of(elasticPolicy=[None, {"minReplicas": 1}], nprocPerNode=[None, "2"]),
+    "XGBoostJob": any_of(),
 }
 FATES = any_of(
     phase=["Pending", "Running", "Succeeded", "Failed", "Failed", "Unknown"],
@@ -73,7 +78,10 @@ MEMORIES = any_of(
     succeeded=[0, 2, 9],
     succeeded_indexes=["", "0", "0-2", "1,3", "7", "-1", "1e3", "2-0", "0-999999999"],
 )
-ROLES = {framework.kind: st.sampled_from([role.name for role in framework.roles]) for framework in (TF, MX)}
+ROLES = {
+    framework.kind: st.sampled_from([role.name for role in framework.roles])
+    for framework in (TF, MX, PT, XGB)
+}
 PLACES = {
     kind: st.lists(st.tuples(roles, st.integers(0, 5)), max_size=7, unique=True)
     for kind, roles in ROLES.items()
@@ -122,7 +130,8 @@ def a_stranger(child: SeenPod | SeenService) -> bool:
 @st.composite
 def jobs(draw: st.DrawFn) -> Script:
     framework, decider, others = draw(st.sampled_from(CASTS))
-    words: dict[str, Any] = {decider: draw(DECIDERS)}
+    alone = any(role.most == 1 for role in framework.roles if role.name == decider)
+    words: dict[str, Any] = {decider: draw(DECIDERS) | ({"replicas": 1} if alone else {})}
     words |= {role: draw(OTHERS) for role in others if draw(st.booleans())}
     return framework, words | {"policy": draw(POLICIES), "spec": draw(OPTIONS[framework.kind])}
 

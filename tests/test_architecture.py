@@ -201,6 +201,11 @@ def test_no_file_is_longer_than_four_hundred_lines() -> None:
     assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > 400} == {}
 
 
+@pytest.mark.parametrize("name", ["pytorch", "xgboost"])
+def test_a_plain_framework_takes_less_than_120_lines_with_its_spec(name: str) -> None:
+    assert sum(len(path.read_text().splitlines()) for path in python_files(f"frameworks/{name}")) < 120
+
+
 def test_every_file_says_in_its_first_line_what_it_is_for() -> None:
     silent = [
         str(path.relative_to(ROOT))

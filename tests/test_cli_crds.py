@@ -111,10 +111,10 @@ def test_json_and_yaml_say_the_same() -> None:
 
 
 def test_crds_names_the_frameworks_there_are_when_asked_for_another() -> None:
-    result = trainop("crds", "--framework", "pytorch")
+    result = trainop("crds", "--framework", "caffe")
     assert result.exit_code == 2
-    assert result.stderr.startswith("trainop: no framework is called pytorch; installed are ")
-    assert "mxnet, tensorflow" in result.stderr
+    assert result.stderr.startswith("trainop: no framework is called caffe; installed are ")
+    assert "mxnet, pytorch, tensorflow, xgboost" in result.stderr
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])

@@ -123,11 +123,10 @@ def the_old_operator(*flags: str, replicas: int = 1) -> Raw:
 
 def test_where_nothing_is_installed_it_says_how_to_install(bare: Cluster) -> None:
     found = findings(bare)
-    assert {it["about"]: it["remedy"] for it in found} == {
-        "CRD TFJob": "trainop crds --framework tensorflow | kubectl apply -f -",
-        "CRD MXJob": "trainop crds --framework mxnet | kubectl apply -f -",
-        "operator": "helm install trainop charts/trainop -n trainop-system --create-namespace",
-    }
+    kinds = {"TFJob": "tensorflow", "MXJob": "mxnet", "PyTorchJob": "pytorch", "XGBoostJob": "xgboost"}
+    told = {f"CRD {kind}": f"trainop crds --framework {kinds[kind]} | kubectl apply -f -" for kind in kinds}
+    told["operator"] = "helm install trainop charts/trainop -n trainop-system --create-namespace"
+    assert {it["about"]: it["remedy"] for it in found} == told
     assert {it["level"] for it in found} == {"problem"}
 
 
@@ -139,9 +138,11 @@ def test_a_cluster_in_which_all_is_well_gets_a_zero(cluster: Cluster, helm: Helm
             "ok   CRD MXJob: mxjobs.kubeflo",
             "ok   CRD MxJob: mxjobs.mlkube.",
             "ok   CRD MxJob: mxjobs.mxnet.m",
+            "ok   CRD PyTorchJob: pytorchjo",
             "ok   CRD TFJob: tfjobs.kubeflo",
             "ok   CRD TfJob: tfjobs.tensorf",
             "ok   CRD TfJob: tfjobs.mlkube.",
+            "ok   CRD XGBoostJob: xgboostjo",
             "ok   operator: trainop-system/",
             "ok   rights: system:serviceacc",
             "ok   leader: trainop-0_1, seen",
@@ -270,16 +271,24 @@ def test_the_v1_operator_is_told_as_long_as_it_serves_a_kind_of_ours(cluster: Cl
             assert finding["message"].endswith("runs as deployment kubeflow/training-operator")
             stop = "kubectl -n kubeflow scale deployment training-operator --replicas=0"
             assert finding["remedy"].splitlines()[0] == stop
-        with there(cluster, the_old_operator("--enable-scheme=pytorchjob", "--enable-scheme=MXJob")):
+        with there(cluster, the_old_operator("--enable-scheme=mpijob", "--enable-scheme=MXJob")):
             assert "rivals" in ills(cluster)
         for harmless in (
-            the_old_operator("--enable-scheme=pytorchjob", "--enable-scheme", "xgboostjob"),
+            the_old_operator("--enable-scheme=mpijob", "--enable-scheme", "paddlejob"),
             the_old_operator(replicas=0),
         ):
             with there(cluster, harmless):
                 assert "rivals" not in ills(cluster)
     with there(cluster, a_lease(OLD_LEASE, "kubeflow", age=3600)):
         assert "rivals" not in ills(cluster)
+
+
+def test_kinds_that_are_left_to_the_v1_operator_are_not_looked_at(cluster: Cluster, helm: Helm) -> None:
+    ours, old = an_installation(helm, "enabledKinds={MXJob.kubeflow.org}"), "--enable-scheme=pytorchjob"
+    with there(cluster, the_old_operator(old), a_lease()):
+        assert "rivals" in ills(cluster)
+        with installed(cluster, *ours):
+            assert [it["about"] for it in findings(cluster)] == ["CRD MXJob", "operator", "rights", "leader"]
 
 
 def test_a_webhook_that_the_v1_operator_has_left_behind_is_told(cluster: Cluster) -> None:
@@ -293,7 +302,7 @@ def test_a_webhook_that_the_v1_operator_has_left_behind_is_told(cluster: Cluster
             "clientConfig": {"service": service},
             "rules": [rule | {"resources": [f"{kind}s"]}],
         }
-        for kind in ("tfjob", "pytorchjob")
+        for kind in ("tfjob", "mpijob")
     ]
     webhook = {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -303,7 +312,7 @@ def test_a_webhook_that_the_v1_operator_has_left_behind_is_told(cluster: Cluster
     dead = f"no TFJob can be created or changed: {OLD_HOOK} asks an operator that does not answer"
     with there(cluster, webhook | {"webhooks": hooks}):
         assert ills(cluster)["webhook"] == dead
-        with there(cluster, the_old_operator("--enable-scheme=pytorchjob")):
+        with there(cluster, the_old_operator("--enable-scheme=mpijob")):
             assert ills(cluster)["webhook"] == dead
         with there(cluster, the_old_operator()):
             assert "webhook" not in ills(cluster)
@@ -344,8 +353,8 @@ def test_who_may_see_little_is_told_what_could_not_be_looked_at(
             "tfjobs.kubeflow.org is installed, but you cannot see its version: "
         )
         assert told["operator"].startswith("you cannot look for one: deployments.apps is forbidden: ")
-        assert told["rivals"].startswith("you cannot see who writes tfjobs: ")
-        assert doctor(cluster, kubeconfig=visitor).output.splitlines()[-1] == "9 warnings"
+        assert told["rivals"].startswith("you cannot see who writes xgboostjobs: ")
+        assert doctor(cluster, kubeconfig=visitor).output.splitlines()[-1] == "13 warnings"
         # The Deployments and nothing else.
         role = ("clusterrole", "sees-deployments")
         cluster.run("create", *role, "--verb=list", "--resource=deployments.apps")
@@ -386,6 +395,6 @@ def test_a_cluster_that_does_not_answer_ends_with_three_and_one_line(
     result = doctor(cluster, kubeconfig=nowhere)
     assert result.exit_code == 3
     assert result.output.startswith(
-        "trainop: the API server cannot be reached (GET /apis/apiextensions.k8s.io"
+        "trainop: the API server cannot be reached (GET /apis/apps/v1/deployments)"
     )
     assert result.output.count("\n") == 1

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from click import Option
 
+from tools.reference import BUILT_IN
 from trainop.cli.operator import command
 from trainop.engine import gang
 from trainop.model import Settings
@@ -43,7 +44,7 @@ def test_the_rights_are_those_of_rights_py() -> None:
         for resource in words(resources)
         for verb in words(verbs)
     ]
-    ours = [framework for framework in frameworks().values() if framework.name in ("tensorflow", "mxnet")]
+    ours = [framework for framework in frameworks().values() if framework.name in BUILT_IN]
     both = [gang.scheduler(Settings(gang_scheduler=name)) for name in ("volcano", "another")]
     wanted = {right for one in both if one for right in of_jobs(ours, one.gvk)} | {*of_the_lease()}
     assert sorted(told) == sorted(tuple(right) for right in wanted)

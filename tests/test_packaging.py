@@ -42,7 +42,7 @@ def test_a_wheel_brings_the_frameworks_under_our_own_name(wheel: Path, tmp_path:
     )
     path, *kinds = done.stdout.split()
     assert Path(path).is_relative_to(tmp_path)
-    assert set(kinds) == {"MXJob", "MxJob", "TFJob", "TfJob"}
+    assert set(kinds) == {"MXJob", "MxJob", "PyTorchJob", "TFJob", "TfJob", "XGBoostJob"}
 
 
 @pytest.mark.thorough

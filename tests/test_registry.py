@@ -42,8 +42,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 def test_the_frameworks_of_this_repository_are_found_by_kind_and_by_name() -> None:
     kinds, names = registry.frameworks(), registry.by_name()
-    assert {GVK("kubeflow.org", "v1", "TFJob"), GVK("kubeflow.org", "v1", "MXJob")} <= kinds.keys()
-    assert {"tensorflow", "mxnet"} <= names.keys()
+    ours = {"TFJob", "MXJob", "PyTorchJob", "XGBoostJob"}
+    assert {GVK("kubeflow.org", "v1", kind) for kind in ours} <= kinds.keys()
+    assert {"tensorflow", "mxnet", "pytorch", "xgboost"} <= names.keys()
     assert all(isinstance(framework, Framework) for framework in kinds.values())
     assert all(
         framework in (names[framework.name], *names[framework.name].dialects) for framework in kinds.values()

@@ -37,6 +37,8 @@ class Example:
     """The versions that all its packages have wheels for, the best first."""
     pip: tuple[str, ...] = ()
     """What pip is told beside the usual."""
+    module: str = ""
+    """What is imported, if that is not called as the folder is."""
 
     @property
     def folder(self) -> Path:
@@ -57,6 +59,23 @@ MXNET = Example(
     tells="hello-mxnet-worker-0",
     pythons=("3.11",),
 )
+
+PYTORCH = Example(
+    title="PyTorch",
+    file="examples/pytorch/pytorchjob.yaml",
+    image="trainop-examples/pytorch:1",
+    tells="hello-pytorch-master-0",
+    pythons=("3.12", "3.11", "3.13"),
+    module="torch",
+)
+XGBOOST = Example(
+    title="XGBoost",
+    file="examples/xgboost/xgboostjob.yaml",
+    image="trainop-examples/xgboost:1",
+    tells="hello-xgboost-master-0",
+    pythons=("3.12", "3.11", "3.13"),
+)
+EXAMPLES = (TENSORFLOW, MXNET, PYTORCH, XGBOOST)
 
 
 def environment(example: Example, progress: Progress) -> Path:
@@ -83,7 +102,8 @@ def _forget(newest: Path) -> None:
 
 
 def _make(example: Example, python: Path, version: str, home: Path, progress: Progress) -> None:
-    name, module, new = example.title, example.folder.name, home / "bin" / "python"
+    name, new = example.title, home / "bin" / "python"
+    module = example.module or example.folder.name
     lock = example.folder / "requirements.lock"
     steps: tuple[tuple[str, str, list[str | Path]], ...] = (
         (

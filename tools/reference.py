@@ -24,7 +24,7 @@ from trainop.registry import by_name
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 CODES = ("0", "1", "2", "126", "127", "128", "130", "137", "138", "139", "143", "255", "none")
-BUILT_IN = ("tensorflow", "mxnet")
+BUILT_IN = ("tensorflow", "mxnet", "pytorch", "xgboost")
 MAPS = (dict, Mapping)
 
 
@@ -274,7 +274,8 @@ def _ended(framework: Framework[Any], code: str) -> SeenPod:
 
 def _example(framework: Framework[Any]) -> Job[Any]:
     """A job with one member of each role that the usual jobs of its kind have."""
-    usual = [role.name for role in framework.roles if not role.name.startswith(("Master", "Tuner"))]
+    known = [role.name for role in framework.roles if not role.name.startswith("Tuner")]
+    usual = [role for role in known if role != "Master" or "Chief" not in known]
     template = {"spec": {"containers": [{"name": framework.container, "image": "example/train"}]}}
     spec: dict[str, Any] = {framework.replicas_field: {role: {"template": template} for role in usual}}
     if "job_mode" in framework.spec.model_fields:

@@ -99,19 +99,18 @@ async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> Asyn
 
     What whoever asks may not see is a warning, and the rest is looked at all the same.
     """
+    installations, rivals, refusal = list[Installation](), list[Installation](), ""
+    try:
+        installations, rivals = await _deployed(api, OURS), await _deployed(api, OLD)
+    except Refused as error:
+        refusal = str(error)
     kinds = []
     for framework in frameworks.values():
-        if framework.older and framework.plural not in await api.served(framework.group, framework.version):
-            continue
-        kinds.append(framework)
-        yield await _kind(api, framework)
-    try:
-        installations = [
-            Installation.seen(it) for it in (await api.list(DEPLOYMENTS, dict, selector=OURS)).items
-        ]
-        rivals = [Installation.seen(it) for it in (await api.list(DEPLOYMENTS, dict, selector=OLD)).items]
-    except Refused as error:
-        yield Finding("warning", "operator", f"you cannot look for one: {error}", ASK)
+        if await _concerns(api, framework, installations):
+            kinds.append(framework)
+            yield await _kind(api, framework)
+    if refusal:
+        yield Finding("warning", "operator", f"you cannot look for one: {refusal}", ASK)
     else:
         for finding in _together(installations, kinds):
             yield finding
@@ -128,6 +127,17 @@ async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> Asyn
     for framework in kinds:
         async for finding in _writing(api, framework):
             yield finding
+
+
+async def _deployed(api: Client, selector: str) -> list[Installation]:
+    return [Installation.seen(it) for it in (await api.list(DEPLOYMENTS, dict, selector=selector)).items]
+
+
+async def _concerns(api: Client, framework: Framework[Any], installations: list[Installation]) -> bool:
+    """A kind that no operator of ours serves is left to others; one of the older ones is, where it is not installed."""
+    if installations and not any(found.serves(framework) for found in installations):
+        return False
+    return not framework.older or framework.plural in await api.served(framework.group, framework.version)
 
 
 async def _kind(api: Client, framework: Framework[Any]) -> Finding:

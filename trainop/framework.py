@@ -30,6 +30,8 @@ class Role:
     """A field of the spec and its value: where it has that, this role decides before all others."""
     leads: bool = False
     """True: when this role decides, every member is labelled `job-role: master`, not only the first."""
+    most: int | None = None
+    """How many members of it a job may have; None: as many as any role."""
     served: bool = True
     """Whether its members are spoken to: then each has a service."""
 
@@ -68,6 +70,14 @@ class Wording:
     succeeded: str = "{kind} {namespace}/{name} successfully completed."
     failed: str = "{kind} {namespace}/{name} has failed because {count} {role} replica(s) failed."
     invalid: str = "{kind} failed validation because {problems}"
+
+
+BY_NAME = Wording(
+    running="{kind} {name} is running.",
+    succeeded="{kind} {name} is successfully completed.",
+    failed="{kind} {name} is failed because {count} {role} replica(s) failed.",
+)
+"""Without the namespace, as most kinds of kubeflow.org/v1 have it."""
 
 
 def by_deciding_roles(job: Job[Any], tally: Tally) -> Verdict:

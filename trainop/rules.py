@@ -30,6 +30,9 @@ def problems(framework: Framework[Any], job: Job[Any]) -> Iterator[Problem]:
         for number, container in enumerate(template.containers(replica.template)):
             if not container.get("image"):
                 yield Problem(f"{where}[{number}].image", image_message())
+    for role, most in _limited(framework).items():
+        if role in job.replicas and job.replicas[role].replicas > most:
+            yield Problem(f"{roles}.{role}.replicas", most_message(role, most))
     deciding = framework.deciding(job)
     if not deciding or any(job.replicas[role].replicas == 0 for role in deciding):
         yield Problem(roles, deciding_message(framework))
@@ -110,6 +113,14 @@ def _of_roles(framework: Framework[Any]) -> list[Validation]:
     return [
         _validation(known, roles_message(framework), reason=FORBIDDEN),
         _validation(once, twice_message(), reason=FORBIDDEN),
+        *(
+            _validation(
+                f"self.all(r, !({_among([role])}) || self[r].?replicas.orValue(1) <= {most})",
+                most_message(role, most),
+                reason=FORBIDDEN,
+            )
+            for role, most in _limited(framework).items()
+        ),
     ]
 
 
@@ -126,6 +137,10 @@ def roles_message(framework: Framework[Any]) -> str:
 
 def twice_message() -> str:
     return "two roles have the same name in different letter case: keep one of them"
+
+
+def most_message(role: str, most: int) -> str:
+    return f"a job has at most {most} {role}"
 
 
 def container_message(framework: Framework[Any]) -> str:
@@ -152,6 +167,10 @@ def length_message() -> str:
     return (
         f"too long: NAME-role-index, the name of a pod and a service, may have {MAX_NAME} characters at most"
     )
+
+
+def _limited(framework: Framework[Any]) -> dict[str, int]:
+    return {role.name: role.most for role in framework.roles if role.most is not None}
 
 
 def _ranks(framework: Framework[Any]) -> list[list[str]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import msgspec
 from pydantic import Field
 
 from trainop.api.spec import JobSpec, ReplicaSpec
-from trainop.framework import Bootstrap, Framework, Role, Wording, by_deciding_roles
+from trainop.framework import BY_NAME, Bootstrap, Framework, Role, by_deciding_roles
 from trainop.model import Env, Failed, Job, Member, Tally, Topology, Verdict
 
 TUNER_KEY = "tuner-server-key"
@@ -106,9 +107,5 @@ FRAMEWORK = Framework(
     env_everywhere=True,
     outcome=outcome,
     one_machine=ONE_MACHINE,
-    wording=Wording(
-        running="{kind} {name} is running.",
-        succeeded="{kind} {name} is successfully completed.",
-        failed="mxjob {name} is failed because {count} {role} replica(s) failed.",
-    ),
+    wording=replace(BY_NAME, failed="mxjob {name} is failed because {count} {role} replica(s) failed."),
 )

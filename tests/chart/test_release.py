@@ -57,7 +57,7 @@ def running(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def test_what_the_v1_operator_has_left_is_replaced_only_when_helm_is_told_to(before: Release) -> None:
-    with pytest.raises(HelmRefused, match=r'"mxjobs\.kubeflow\.org" .* cannot be imported'):
+    with pytest.raises(HelmRefused, match=r'"tfjobs\.kubeflow\.org" .* cannot be imported'):
         before.change("install", "--create-namespace")
     uid = before.get("crd", TFJOBS)["metadata"]["uid"]
     before.change("install", "--create-namespace", "--take-ownership")
@@ -74,7 +74,7 @@ def test_what_the_v1_operator_has_left_is_replaced_only_when_helm_is_told_to(bef
 
 def test_a_release_takes_a_small_part_of_the_secret_that_helm_keeps_it_in(release: Release) -> None:
     [secret] = release.get("secrets", "-l", "owner=helm")["items"]
-    assert len(base64.b64decode(secret["data"]["release"])) < MIB / 4
+    assert len(base64.b64decode(secret["data"]["release"])) < MIB / 3
 
 
 def test_the_rights_of_the_release_are_those_of_its_service_account_only(release: Release) -> None:

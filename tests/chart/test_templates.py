@@ -78,7 +78,9 @@ def test_every_value_of_the_schema_stands_in_values_yaml_with_its_default() -> N
 def test_the_kinds_that_the_chart_knows_are_those_of_this_checkout() -> None:
     ours = {gvk.kind for gvk in frameworks() if gvk.group == "kubeflow.org"}
     helpers = (CHART / "templates" / "_helpers.tpl").read_text()
-    assert f"list {' '.join(json.dumps(kind) for kind in sorted(ours, reverse=True))} -" in helpers
+    known = re.search(r"range \$kind := list (.*?) -", helpers)
+    assert known
+    assert {json.loads(word) for word in known[1].split()} == ours
 
 
 @thorough
@@ -109,7 +111,7 @@ def test_the_copies_of_the_crds_and_the_plain_manifests_are_what_make_manifests_
         ("metrics.port=8081", "at '/metrics/port': 'not' failed"),
         ("leaderElection.enabled=false", "replicas: 2 operators without leaderElection.enabled"),
         ("leaderElection.renewDeadlineSeconds=15", "leaseDurationSeconds must be greater than renewDeadlineSec"),
-        ("enabledKinds={PyTorchJob}", "enabledKinds: none of them is TFJob, MXJob or in extraJobs"),
+        ("enabledKinds={MPIJob}", "enabledKinds: none of them is TFJob, MXJob, PyTorchJob, XGBoostJob or in extra"),
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_right_is_refused_with_its_path(
@@ -236,6 +238,21 @@ def test_the_chart_packs_into_an_archive_that_renders_the_same(
 
 
 @thorough
+def test_of_kinds_that_are_not_served_no_crd_is_installed(helm: Helm) -> None:
+    """Another operator may have them."""
+
+    def installed(kinds: str) -> list[str]:
+        crds = helm.text("--show-only", "templates/crds.yaml", "--set", f"enabledKinds={{{kinds}}}")
+        return re.findall(r"^  name: (.*)$", crds, re.MULTILINE)
+
+    assert installed("TFJob.kubeflow.org,MXJob.kubeflow.org") == [
+        "tfjobs.kubeflow.org",
+        "mxjobs.kubeflow.org",
+    ]
+    assert installed("xgboostjob") == ["xgboostjobs.kubeflow.org"]
+
+
+@thorough
 def test_the_kinds_of_2017_are_left_out_by_one_value(helm: Helm) -> None:
     def groups(*words: str) -> set[str]:
         settings = ("--set", ",".join(("rbac.aggregate=false", *words)))
@@ -258,5 +275,7 @@ def test_the_kinds_of_2017_are_left_out_by_one_value(helm: Helm) -> None:
     assert flags("--set", "legacyKinds=false") == [
         "--enable-scheme=TFJob.kubeflow.org",
         "--enable-scheme=MXJob.kubeflow.org",
+        "--enable-scheme=PyTorchJob.kubeflow.org",
+        "--enable-scheme=XGBoostJob.kubeflow.org",
     ]
     assert flags("--set", "enabledKinds={MxJob.mlkube.io}") == ["--enable-scheme=MxJob.mlkube.io"]

@@ -218,6 +218,7 @@ def test_a_rule_that_is_half_a_rule_is_named(rule: Rule[Any], words: str) -> Non
     [
         ((), "roles have names of their own"),
         ((Role("Bass_Singer", decides=1),), "roles have names of their own"),
+        ((Role("Singer", decides=1, most=0),), "roles have names of their own"),
         ((Role("Singer", decides=0), Role("Other", decides=1)), "there is a role that decides"),
         ((Role("Singer", decides=1, first_if=("nothing", "x")),), "there is a role that decides"),
     ],

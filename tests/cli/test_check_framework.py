@@ -78,7 +78,7 @@ def test_a_module_that_is_none_is_told(tmp_path: Path, code: str, told: str) -> 
     ("target", "told"),
     [
         ("tensorflw", "no framework is called tensorflw; did you mean tensorflow?"),
-        ("pytorch", "installed are "),
+        ("caffe", "installed are "),
         ("missing.py", "there is no such file"),
         (str(ROOT / "docs"), "there is no such file"),
         ("a" * 5_000, "no framework is called"),

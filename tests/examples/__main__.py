@@ -5,9 +5,9 @@ import sys
 
 from tests.cluster import progress
 from tests.cluster.build import Unavailable
-from tools.environments import MXNET, TENSORFLOW, environment
+from tools.environments import EXAMPLES, environment
 
-for example in (TENSORFLOW, MXNET):
+for example in EXAMPLES:
     try:
         environment(example, progress.on_stderr())
     except Unavailable as reason:

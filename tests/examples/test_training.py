@@ -6,12 +6,13 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.cluster import own, progress
-from tools.environments import MXNET, TENSORFLOW, Example, environment
+from tools.environments import MXNET, PYTORCH, TENSORFLOW, XGBOOST, Example, environment
 from tools.training import Outcome, Training
 
 pytestmark = pytest.mark.training
@@ -75,3 +76,46 @@ def test_an_mxnet_training_that_loses_a_worker_fails_instead_of_waiting_for_ever
 ) -> None:
     outcome = trained(MXNET, tmp_path, pytestconfig, "--env", "EPOCHS=1000", victim="hello-mxnet-worker-1")
     assert (outcome.code, outcome.state, outcome.restarts) == (1, "Failed", {})
+
+
+def test_pytorch_trains_in_two_processes_to_the_end(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    outcome = trained(PYTORCH, tmp_path, pytestconfig, "--env", "EPOCHS=4")
+    assert (outcome.code, outcome.state, outcome.restarts) == (0, "Succeeded", {})
+    assert len(outcome.losses) == 4
+    assert outcome.losses[-1] < outcome.losses[0] / 2
+
+
+def test_a_pytorch_training_that_loses_its_worker_goes_on_from_the_last_checkpoint(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    words = ("--env", f"MODEL_DIR={model}", "--env", "EPOCHS=12")
+    outcome = trained(PYTORCH, tmp_path, pytestconfig, *words, victim="hello-pytorch-worker-0")
+    assert (outcome.code, outcome.state) == (0, "Succeeded")
+    assert set(outcome.restarts) == {"hello-pytorch-master-0", "hello-pytorch-worker-0"}
+    last = sorted((outcome.folder / "logs" / PYTORCH.tells).glob("*.log"))[-1].read_text()
+    epochs = [int(epoch) for epoch in re.findall(r"^epoch +(\d+)", last, re.MULTILINE)]
+    assert epochs[0] >= 3, "it was killed after three epochs, and two of them were saved"
+    assert epochs[-1] == 12
+
+
+def test_pytorch_trains_with_elastic_workers_that_torchrun_brings_together(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    elastic = replace(
+        PYTORCH, file="examples/pytorch/elastic_pytorchjob.yaml", tells="hello-elastic-worker-0"
+    )
+    outcome = trained(elastic, tmp_path, pytestconfig, "--env", "EPOCHS=3")
+    assert (outcome.code, outcome.state) == (0, "Succeeded")
+    assert outcome.losses[-1] < outcome.losses[0] / 2
+
+
+def test_xgboost_grows_its_trees_on_all_members(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    outcome = trained(XGBOOST, tmp_path, pytestconfig, "--env", "ROUNDS=10")
+    assert (outcome.code, outcome.state) == (0, "Succeeded")
+    assert len(outcome.losses) == 10
+    assert outcome.losses[-1] < outcome.losses[0] / 2
+    logs = [log.read_text() for log in (outcome.folder / "logs").glob("*/*.log")]
+    told = {tuple(re.findall(r"loss (\S+)$", log, re.MULTILINE)) for log in logs}
+    assert (len(logs), len(told)) == (3, 1), "what each tells is what all have found"

@@ -1,25 +1,21 @@
 """MX_CONFIG and DMLC_* byte for byte, and who decides. kubeflow-v1 §3, T11; DECISIONS "MXJob success"."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.builders import MX, Raw, a_job, a_template, verdict
+from tests import builders
+from tests.builders import MX, Raw, a_template, verdict
 from trainop.engine.topology import topology
-from trainop.model import Env, Failed, Succeeded, Undecided, Verdict
+from trainop.model import Failed, Succeeded, Undecided, Verdict
 from trainop.parse import parse
 
 TUNE = {"jobMode": "MXTune"}
 
 
-def environments(cluster_domain: str = "", **words: Any) -> dict[str, Env]:
-    """By the name of the member."""
-    job = a_job(MX, **words)
-    assert not job.problems, job.problems
-    members = topology(MX, job, cluster_domain)
-    environment = MX.bootstrap(job, members)
-    return {member.name: environment(member) for member in members}
+environments = partial(builders.environments, MX)
 
 
 def keyed(key: str) -> Raw:
@@ -91,7 +87,7 @@ def test_each_role_has_its_own_port_and_the_root_is_the_schedulers() -> None:
 
 def test_the_cluster_domain_changes_nothing() -> None:
     words: Any = {"Scheduler": 1, "Server": 1, "Worker": 1}
-    assert environments("cluster.local", **words) == environments(**words)
+    assert environments(cluster_domain="cluster.local", **words) == environments(**words)
 
 
 def test_a_role_without_replicas_is_an_empty_list() -> None:

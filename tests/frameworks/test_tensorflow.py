@@ -1,21 +1,15 @@
 """TF_CONFIG byte for byte, and who decides. kubeflow-v1 §2, §5.8, §8; DECISIONS as cited."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.builders import TF, Raw, a_job, a_template, verdict
-from trainop.engine.topology import topology
-from trainop.model import Env, Failed, Succeeded, Undecided, Verdict
+from trainop.model import Failed, Succeeded, Undecided, Verdict
 
-
-def environments(cluster_domain: str = "", **words: Any) -> dict[str, Env]:
-    """By the name of the member."""
-    job = a_job(TF, **words)
-    assert not job.problems, job.problems
-    members = topology(TF, job, cluster_domain)
-    environment = TF.bootstrap(job, members)
-    return {member.name: environment(member) for member in members}
+environments = partial(builders.environments, TF)
 
 
 def on_port(port: int) -> Raw:
@@ -77,7 +71,7 @@ def test_each_role_has_its_own_port() -> None:
 
 
 def test_the_cluster_domain_is_part_of_the_host() -> None:
-    found = environments("cluster.local", Worker=2)["mnist-worker-1"]["TF_CONFIG"]
+    found = environments(cluster_domain="cluster.local", Worker=2)["mnist-worker-1"]["TF_CONFIG"]
     assert found == (
         '{"cluster":{"worker":["mnist-worker-0.ns.svc.cluster.local:2222",'
         '"mnist-worker-1.ns.svc.cluster.local:2222"]},'

@@ -83,7 +83,8 @@ class Image:
     @property
     def name(self) -> str:
         """In the store."""
-        return _name(self.container.removeprefix("trainop-"))
+        name, _, version = self.container.rpartition("-")
+        return f"localhost/{name}:{version}"
 
     @functools.cached_property
     def config(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ PARTS: dict[str, dict[str, Any]] = {
         "server": "Server",
         "fields": {"jobMode": "MXTrain"},
     },
+    "PyTorchJob": {"replicas": {"Master": 1, "Worker": 2}, "decider": "Master", "server": "Worker"},
+    "XGBoostJob": {"replicas": {"Master": 1, "Worker": 2}, "decider": "Master", "server": "Worker"},
     "Concert": {"replicas": {"Conductor": 1, "Singer": 2}, "decider": "Singer", "server": "Conductor"},
 }
 

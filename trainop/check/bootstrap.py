@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
 
-from trainop.check.subject import Complaint, Subject, manifest, options
+from trainop.check.subject import Complaint, Subject, allowed, manifest, options
 from trainop.engine.topology import topology
 from trainop.framework import LONGEST_VARIABLE, Framework
 from trainop.model import Env, Job, Topology
@@ -46,8 +46,9 @@ def sized(subject: Subject) -> Iterator[Complaint]:
 
 def short(subject: Subject) -> Iterator[Complaint]:
     for job in subject.jobs:
-        many = {role: MANY // len(job.replicas) for role in job.replicas}
-        large = parse(subject.framework, manifest(subject.framework, many, options(subject.framework, job)))
+        framework, each = subject.framework, MANY // len(job.replicas)
+        many = allowed(framework, dict.fromkeys(job.replicas, each))
+        large = parse(framework, manifest(framework, many, options(framework, job)))
         if large.problems:
             continue  # it has rules against so many
         for member, env in _told(subject.framework, large, topology(subject.framework, large)).items():

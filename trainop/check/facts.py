@@ -56,6 +56,8 @@ def roles(subject: Subject) -> Iterator[Complaint]:
         if not re.fullmatch(NAME, role.name.lower()) or len(role.name) > LONGEST_ROLE:
             remedy = f"use letters and digits, at most {LONGEST_ROLE}: pods are called NAME-role-0"
             yield Complaint(f"the role {role.name!r} cannot be part of a DNS name", remedy)
+        if role.most is not None and role.most < 1:
+            yield Complaint(f"{role.name} may have {role.most} members", "leave the role out, or allow one")
     for companion in framework.companions:
         if companion.name.lower() in lower:
             yield Complaint(f"{companion.name} is a role and a companion", "rename one of them")

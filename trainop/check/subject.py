@@ -101,9 +101,15 @@ def _casts(framework: Framework[Any]) -> Iterator[dict[str, int]]:
     for size in sizes:
         for chosen in combinations(names, size):
             yield dict.fromkeys(chosen, 1)
-            yield {role: 2 + number % 3 for number, role in enumerate(chosen)}
+            yield allowed(framework, {role: 2 + number % 3 for number, role in enumerate(chosen)})
             if size > 1:
-                yield {role: 1 + number % 3 for number, role in enumerate(chosen)}
+                yield allowed(framework, {role: 1 + number % 3 for number, role in enumerate(chosen)})
+
+
+def allowed(framework: Framework[Any], cast: Mapping[str, int]) -> dict[str, int]:
+    """Of no role more than there may be."""
+    most = {role.name: role.most for role in framework.roles}
+    return {role: min(number, most[role] or number) for role, number in cast.items()}
 
 
 def _options(framework: Framework[Any], spec: Schema) -> Iterator[dict[str, Any]]:

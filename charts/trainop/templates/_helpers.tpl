@@ -74,7 +74,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $enabled := list -}}
 {{- range .Values.enabledKinds }}{{ $enabled = append $enabled (lower .) }}{{ end -}}
 {{- $jobs := list -}}
-{{- range $kind := list "TFJob" "MXJob" -}}
+{{- range $kind := list "TFJob" "MXJob" "PyTorchJob" "XGBoostJob" -}}
 {{- if or (empty $enabled) (has (lower $kind) $enabled) (has (printf "%s.kubeflow.org" (lower $kind)) $enabled) -}}
 {{- $jobs = append $jobs (dict "group" "kubeflow.org" "kind" $kind "resource" (printf "%ss" (lower $kind))) -}}
 {{- end -}}
@@ -179,6 +179,6 @@ topologySpreadConstraints:
 {{- end -}}
 {{- end -}}
 {{- if empty (include "trainop.jobs" . | fromYamlArray) -}}
-{{- fail "enabledKinds: none of them is TFJob, MXJob or in extraJobs or extraCrds" -}}
+{{- fail "enabledKinds: none of them is TFJob, MXJob, PyTorchJob, XGBoostJob or in extraJobs or extraCrds" -}}
 {{- end -}}
 {{- end -}}
