@@ -99,5 +99,5 @@ def test_a_real_api_server_takes_all_of_it(
 ) -> None:
     text = helm.text("--no-hooks", *extra, namespace=namespace)
     told = crds.run("apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=text)
-    assert "customresourcedefinition.apiextensions.k8s.io/concerts.music.example.com created" in told
+    assert "customresourcedefinition.apiextensions.k8s.io/concerts.music.example.com " in told
     assert "deployment.apps/trainop created" in told

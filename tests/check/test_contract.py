@@ -295,12 +295,12 @@ def test_an_api_server_is_asked_whether_it_takes_the_crd(crds: Cluster) -> None:
     def asked(framework: Framework[Any]) -> Result:
         return list(contract.run(lambda: framework, lambda: More(cluster=login)))[-1]
 
-    good = asked(CONCERT)
+    good = asked(broken(kind="Recital", plural="recitals"))
     assert (good.check, good.ok) == ("an API server takes the CRD", True)
     assert asked(KNOWN["TFJob"]).ok  # which it has already
     refused = asked(broken(rules=(a_rule(cel="self.spec.nobody > 1"),)))
     assert "undefined field 'nobody'" in refused.message
-    assert "concerts.music.example.com" not in crds.run("get", "crds", "-o", "name")
+    assert "recitals.music.example.com" not in crds.run("get", "crds", "-o", "name")
 
 
 def test_a_cluster_that_does_not_answer_is_not_asked(tmp_path: Path) -> None:

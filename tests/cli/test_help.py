@@ -90,8 +90,8 @@ def test_no_color_is_obeyed() -> None:
             "Invalid value for '--controller-threads': 0 is not in the range 1<=x<=256 (see trainop operator --help)",
         ),
         (
-            ["operator", "--enable-scheme=PyTorchJob"],
-            "no installed framework serves PyTorchJob; there are: MXJob, MxJob, TFJob, TfJob "
+            ["operator", "--enable-scheme=PaddleJob"],
+            "no installed framework serves PaddleJob; there are: MXJob, MxJob, PyTorchJob, TFJob, TfJob, XGBoostJob "
             "(see trainop operator --help)",
         ),
         (["operator", "extra"], "Got unexpected extra argument (extra) (see trainop operator --help)"),

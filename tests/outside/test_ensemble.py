@@ -97,13 +97,14 @@ def test_its_job_succeeds_here_although_a_learner_fails(place: Environment, tmp_
 
 
 @pytest.fixture(scope="module")
-def cluster(control_plane: Cluster, place: Environment) -> Iterator[Cluster]:
+def cluster(
+    control_plane: Cluster, place: Environment, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
     """One of our own, with what `trainop crds` prints in that environment: a CRD may not go while others look on."""
     with own.control_plane(crds=ROOT / "crds") as alone:
-        alone.run("apply", "-f", "-", stdin=place.trainop("crds", "--framework", "ensemble"))
-        alone.run(
-            "wait", "--for=condition=Established", "crd/ensemblejobs.ensemble.example.com", "--timeout=60s"
-        )
+        printed = tmp_path_factory.mktemp("crds") / "ensemble.yaml"
+        printed.write_text(place.trainop("crds", "--framework", "ensemble"))
+        alone.install_crds(printed)
         alone.run("create", "namespace", "trainop-system")
         yield alone
 

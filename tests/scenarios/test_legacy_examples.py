@@ -71,8 +71,8 @@ def _check_env(kind: str, members: list[str], pods: dict[str, Raw]) -> None:
         if "Tf" in kind:
             assert names == ["TF_CONFIG"]
         elif len(members) > 1:
-            assert names[-1] == "DMLC_ROLE"
-            assert len(names) == 5
+            assert names[-2:] == ["DMLC_ROLE", "DMLC_USE_KUBERNETES"]
+            assert len(names) == 6
         else:
             assert names == []
 

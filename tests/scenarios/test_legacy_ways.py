@@ -82,6 +82,7 @@ async def test_what_the_user_tells_ps_lite_stays_before_what_the_operator_does(s
     assert worker["env"][0] == verbose
     assert [entry["name"] for entry in worker["env"][1:]] == [
         "DMLC_PS_ROOT_PORT", "DMLC_PS_ROOT_URI", "DMLC_NUM_SERVER", "DMLC_NUM_WORKER", "DMLC_ROLE",
+        "DMLC_USE_KUBERNETES",
     ]  # fmt: skip
     (server,) = (await stage.pods())[players.name("Server")]["spec"]["containers"]
     assert "PS_VERBOSE" not in {entry["name"] for entry in server["env"]}

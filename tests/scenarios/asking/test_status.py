@@ -135,7 +135,10 @@ async def test_a_bare_name_is_looked_up_under_all_kinds(stage: Stage, person: Pe
     )
     await person.says("status", "mxjob/job", code=2)
     wrong = await person.says("status", "pyjob/job", code=2)
-    assert wrong.stderr == "trainop: no job kind is called pyjob; there are: MXJob, TFJob\n"
+    assert (
+        wrong.stderr
+        == "trainop: no job kind is called pyjob; there are: MXJob, PyTorchJob, TFJob, XGBoostJob\n"
+    )
 
 
 async def test_a_name_that_two_kinds_have_must_be_said_with_the_kind(
