@@ -27,7 +27,8 @@ class WorkQueue:
         self._running: set[Key] = set()
         self._at_work: Counter[str] = Counter()
         """How many are running, by namespace."""
-        self._resting: set[Key] = set()
+        self._resting: dict[Key, float] = {}
+        """Until when, soonest first. Who is not woken meanwhile needs no timer."""
         self._dirty: set[Key] = set()
         """Woken while running or resting: to be handed out once more."""
         self._timers: dict[Key, asyncio.TimerHandle] = {}
@@ -60,8 +61,10 @@ class WorkQueue:
     def add(self, key: Key) -> None:
         if key in self._held:
             return
-        if key in self._running or key in self._resting:
+        if key in self._running:
             self._dirty.add(key)
+        elif (left := self._resting.get(key, 0.0) - time.monotonic()) > 0:
+            self._wake_rested(key, left)
         elif key not in self._queued:
             self._queued[key] = time.monotonic()
             self._ready.setdefault(key.namespace, deque()).append(key)
@@ -139,11 +142,25 @@ class WorkQueue:
             self._wake_one()
         if not self._running:
             self._none_running.set()
-        self._resting.add(key)
-        asyncio.get_running_loop().call_later(REST, self._rested, key)
+        self._rest(key)
+
+    def _rest(self, key: Key) -> None:
+        now, resting = time.monotonic(), self._resting
+        resting.pop(key, None)
+        while resting and resting[first := next(iter(resting))] <= now:
+            del resting[first]
+        resting[key] = now + REST
+        if key in self._dirty:
+            self._dirty.discard(key)
+            self._wake_rested(key, REST)
+
+    def _wake_rested(self, key: Key, left: float) -> None:
+        if key not in self._dirty:
+            self._dirty.add(key)
+            asyncio.get_running_loop().call_later(left, self._rested, key)
 
     def _rested(self, key: Key) -> None:
-        self._resting.discard(key)
+        self._resting.pop(key, None)
         if key in self._dirty:
             self._dirty.discard(key)
             self.add(key)
