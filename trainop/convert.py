@@ -69,7 +69,7 @@ def _of_dialect(
         return Converted(_identity(raw), {}, problems=job.problems)
     reading = dialect.manner.read({**raw, "spec": spec})
     modern = dialect.manner.modern(reading)
-    unread = (f"{path}: nobody has ever read this field" for path in reading.unknown)
+    unread = (f"{it.path}: nobody has ever read this field" for it in reading.unknown)
     told = Modern(modern.spec, (*reading.remarks, *modern.changed), (*cousin.lost, *modern.lost, *unread))
     return _checked(framework, raw, told)
 

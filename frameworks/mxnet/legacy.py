@@ -62,17 +62,20 @@ def write(spec: Raw) -> Raw:
 
 def _check_mode(notes: Notes, mode: Any, roles: Raw) -> None:
     """The literals are those of then, also the misspelt one."""
-    where = notes.places.get("spec.jobMode", "spec.jobMode")
+    where, listed = (
+        notes.places.get("spec.jobMode", "spec.jobMode"),
+        notes.places[f"spec.{WORDS.roles_field}"],
+    )
     if mode not in ("local", "dist"):
         notes.wrong(where, f"unkonw job mode {mode}" if mode else "unkonw job mode: it must be local or dist")
     elif mode == "dist":
-        for type_, role in WORDS.types.items():
-            if role not in roles and not notes.problems:
-                notes.wrong(where, f"dist job mode without replica type {type_}")
+        missing = [type_ for type_, role in WORDS.types.items() if role not in roles and not notes.problems]
+        for type_ in missing:
+            notes.wrong(listed, f"dist job mode without replica type {type_}")
     elif roles.keys() - {"Worker"}:
         notes.wrong(where, f"{_LOCAL}, but its replicas set have replicas type other than worker")
     elif not roles and not notes.problems:
-        notes.wrong(where, f"{_LOCAL}, but it has no worker")
+        notes.wrong(listed, f"{_LOCAL}, but it has no worker")
     elif not notes.problems and _several(roles["Worker"].get("replicas", 1)):
         notes.wrong(where, f"{_LOCAL}, but it has more than 1 worker")
 
