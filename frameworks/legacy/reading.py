@@ -10,7 +10,7 @@ from trainop.model import Problem, Reading, Unknown
 
 LIMITS = ("cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "runPolicy")
 """What the kinds of 2017 did not have and v1 has: it works with them, too."""
-CLEANUP = "cleanupPodPolicy"
+CLEANUP, SCHEDULER = "cleanupPodPolicy", "schedulerName"
 _RUNTIME_ID = "[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?"
 Raw = Mapping[str, Any]
 
@@ -65,9 +65,9 @@ class Notes:
         if not isinstance(written, Mapping):
             self.problems.append(Problem(path, f"must be a mapping of names to values, not {written!r}"))
             return {}
-        right, found = {_folded(name): name for name in known}, {}
+        right, found = {folded(name): name for name in known}, {}
         for key, value in written.items():
-            name = right.get(_folded(str(key)))
+            name = right.get(folded(str(key)))
             if name is None:
                 self.unknown.append(Unknown(f"{path}.{key}", tuple(right.values())))
             elif key != name:
@@ -114,6 +114,15 @@ def common(notes: Notes, spec: Raw) -> dict[str, Any]:
         message = f"must be text of a-z, 0-9 and '-', as it is a part of names, not {given!r}"
         notes.problems.append(Problem(notes.places["spec.RuntimeId"], message))
     return shape | ({"runtimeId": given} if given else {})
+
+
+def scheduled(notes: Notes, spec: Raw, roles: Raw, container: str) -> None:
+    """All pods by the job's scheduler, but for those that name one."""
+    if not (name := notes.text(spec, SCHEDULER)):
+        return
+    for replica in roles.values():
+        if has_container(replica.get("template"), container):
+            replica["template"]["spec"].setdefault(SCHEDULER, name)
 
 
 def replicas(
@@ -169,7 +178,7 @@ def _port_of(template: Raw, words: Words) -> str:
     return f"spec.containers[{number}].ports[{len(container['ports']) - 1}].containerPort"
 
 
-def _folded(key: str) -> str:
+def folded(key: str) -> str:
     return key.replace("_", "").lower()
 
 

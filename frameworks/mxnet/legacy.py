@@ -12,7 +12,17 @@ from trainop.manner import Manner
 from trainop.model import Env, Job, Member, Reading, Topology
 
 from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects of all frameworks share lies beside them
-from ..legacy.reading import CLEANUP, LIMITS, Notes, Raw, Words, common, replicas  # noqa: TID252 - the same
+from ..legacy.reading import (  # noqa: TID252 - the same
+    CLEANUP,
+    LIMITS,
+    SCHEDULER,
+    Notes,
+    Raw,
+    Words,
+    common,
+    replicas,
+    scheduled,
+)
 from . import modern
 from .framework import ONE_MACHINE, MXJobSpec
 
@@ -29,7 +39,7 @@ WORDS = Words(
     lacking="a container for mxnet",
 )
 _LOCAL = "job mode is local"
-_SPEC = ("RuntimeId", "jobMode", "replicaSpecs", CLEANUP, *LIMITS)
+_SPEC = ("RuntimeId", "jobMode", "replicaSpecs", SCHEDULER, CLEANUP, *LIMITS)
 
 
 class MxJobSpec(MXJobSpec):
@@ -52,6 +62,7 @@ def read(raw: Raw) -> Reading:
     _check_mode(notes, spec.get("jobMode", ""), roles)
     for replica in roles.values():
         replica["restartPolicy"] = "ExitCode"
+    scheduled(notes, spec, roles, WORDS.container)
     return notes.reading(common(notes, spec) | {"jobMode": "MXTrain", WORDS.roles_field: roles})
 
 

@@ -17,6 +17,7 @@ from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects o
 from ..legacy.reading import (  # noqa: TID252 - the same
     CLEANUP,
     LIMITS,
+    SCHEDULER,
     Notes,
     Raw,
     Words,
@@ -24,6 +25,7 @@ from ..legacy.reading import (  # noqa: TID252 - the same
     containers,
     has_container,
     replicas,
+    scheduled,
 )
 from . import modern, server, tensorboard
 from .framework import TFJobSpec, tf_config
@@ -43,7 +45,7 @@ WORDS = Words(
     more=("IsDefaultPS",),
 )
 MISSING_CHIEF = "Missing ReplicaSpec for chief: {type}"
-_OWN = ("RuntimeId", "replicaSpecs", "tfImage", "tensorboard", "terminationPolicy", "schedulerName")
+_OWN = ("RuntimeId", "replicaSpecs", "tfImage", "tensorboard", "terminationPolicy", SCHEDULER)
 _SPEC = (*_OWN, CLEANUP, *LIMITS)
 _TENSORBOARD = ("logDir", "volumes", "volumeMounts", "serviceType", "image")
 
@@ -68,13 +70,11 @@ def read(raw: Raw) -> Reading:
     notes = Notes()
     spec = notes.fields(raw.get("spec") or {}, _SPEC, "spec")
     chief, image = _chief(notes, spec), notes.text(spec, "tfImage") or IMAGE
-    scheduler = notes.text(spec, "schedulerName")
     roles = replicas(notes, WORDS, spec, partial(_template, image))
     _check_chief(notes, roles, chief)
     for role, replica in roles.items():
         replica["restartPolicy"] = "ExitCode" if role == chief["role"] else "OnFailure"
-        if scheduler and has_container(replica.get("template"), WORDS.container):
-            replica["template"]["spec"].setdefault("schedulerName", scheduler)
+    scheduled(notes, spec, roles, WORDS.container)
     shape = common(notes, spec) | {"chief": chief, WORDS.roles_field: roles}
     if "tensorboard" in spec:
         shape["tensorboard"] = _tensorboard(notes, spec["tensorboard"], image)
