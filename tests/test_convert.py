@@ -106,8 +106,7 @@ def mx_jobs(draw: st.DrawFn) -> Raw:
     entries = [entry("mxnet", "mxReplicaType", type_, "PsRootPort", draw(ENTRIES)) for type_ in types]
     if mode == "local":
         entries[0].pop("replicas", None)
-    own = ("schedulerName", "tensorboard")
-    spec = {key: value for key, value in draw(POLICIES).items() if value is not None and key not in own}
+    spec = {key: it for key, it in draw(POLICIES).items() if it is not None and key != "tensorboard"}
     return a_raw(framework, *entries, jobMode=mode, **spec)
 
 
@@ -270,17 +269,45 @@ def test_tfjob_of_tensorflow_org_is_tfjob_in_another_letter_case() -> None:
 def test_kubeflow_v1alpha1_took_everything_away_at_the_end_unless_told_otherwise(field: str) -> None:
     raw = {**a_raw(TFJOB, a_replica("tensorflow")), "apiVersion": "kubeflow.org/v1alpha1", "kind": "TFJob"}
     assert good(raw).job["spec"]["runPolicy"] == {"cleanPodPolicy": "All"}
-    other = {**raw, "spec": {**raw["spec"], field: "Running"}}
-    assert good(other).job["spec"]["runPolicy"] == {"cleanPodPolicy": "Running"}
+    for written, meant in (("Running", "Running"), ("None", "None"), ("", "All"), (None, "All")):
+        other = {**raw, "spec": {**raw["spec"], field: written}}
+        assert good(other).job["spec"]["runPolicy"] == {"cleanPodPolicy": meant}
+
+
+ALPHA = {"apiVersion": "kubeflow.org/v1alpha1", "kind": "MXJob"}
+
+
+def an_alpha_mxjob(**spec: Any) -> Raw:
+    types = ("SCHEDULER", "SERVER", "WORKER")
+    return a_raw(MXJOB, *(a_replica("mxnet", mxReplicaType=it) for it in types), **spec) | ALPHA
 
 
 def test_kubeflow_v1alpha1_mxjobs_had_no_mode() -> None:
-    kind = {"apiVersion": "kubeflow.org/v1alpha1", "kind": "MXJob"}
-    types = ("SCHEDULER", "SERVER", "WORKER")
-    dist = a_raw(MXJOB, *(a_replica("mxnet", mxReplicaType=it) for it in types)) | kind
-    assert list(good(dist).job["spec"]["mxReplicaSpecs"]) == ["Scheduler", "Server", "Worker"]
-    assert told(good(dist), "worker 0 ended the job")
-    assert told(good(a_raw(MXJOB, a_replica("mxnet")) | kind), LOCAL)
+    dist = good(an_alpha_mxjob(schedulerName="mine"))
+    replicas = dist.job["spec"]["mxReplicaSpecs"]
+    assert list(replicas) == ["Scheduler", "Server", "Worker"]
+    assert {it["template"]["spec"]["schedulerName"] for it in replicas.values()} == {"mine"}
+    assert "every member has a service, not the scheduler alone" not in dist.changed
+    assert told(good(a_raw(MXJOB, a_replica("mxnet")) | ALPHA), LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [
+        ({}, "worker 0 alone ended the job; now the scheduler does"),
+        ({"terminationPolicy": None}, "worker 0 alone ended the job; now the scheduler does"),
+        (
+            {"terminationPolicy": {"chief": {"replicaName": "SERVER", "replicaIndex": 1}}},
+            "server 1 alone ended",
+        ),
+        ({"terminationPolicy": {"chief": {"replicaName": "SCHEDULER", "replicaIndex": 0}}}, SCHEDULER),
+    ],
+)
+def test_kubeflow_v1alpha1_mxjobs_had_a_chief(policy: Raw, sentence: str) -> None:
+    found = good(an_alpha_mxjob(**policy))
+    assert told(found, sentence)
+    assert sum(told(found, it) for it in ("worker 0 alone", "server 1 alone", SCHEDULER)) == 1
+    assert not [it for it in found.lost if "nobody has ever read" in it]
 
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1beta1", "v1alpha2"])

@@ -56,6 +56,7 @@ def test_every_command_of_the_page_works_in_its_order(crds: Cluster, namespace: 
     env = {**os.environ, "PATH": os.pathsep.join(map(str, programs)), "KUBECONFIG": str(crds.kubeconfig)}
     for command in COMMANDS:
         line = command.replace("kubectl ", f"kubectl -n {namespace} ")
+        line = line.replace("trainop convert tfjob", f"trainop convert -n {namespace} tfjob")
         words = ["/bin/bash", "-o", "pipefail", "-c", line]
         done = subprocess.run(  # noqa: S603 - the page's own
             words, cwd=workplace, env=env, capture_output=True, text=True, check=False

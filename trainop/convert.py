@@ -69,9 +69,10 @@ def _of_dialect(
         return Converted(_identity(raw), {}, problems=job.problems)
     reading = dialect.manner.read({**raw, "spec": spec})
     modern = dialect.manner.modern(reading)
-    unread = (f"{path}: nobody has ever read this field" for path in reading.unknown)
-    told = Modern(modern.spec, (*reading.remarks, *modern.changed), (*cousin.lost, *modern.lost, *unread))
-    return _checked(framework, raw, told)
+    unread = (f"{it.path}: nobody has ever read this field" for it in reading.unknown)
+    changed = (*reading.remarks, *(it for it in modern.changed if it not in cousin.otherwise))
+    lost = (*cousin.lost(_mapping(written)), *(it for it in modern.lost if it not in cousin.otherwise))
+    return _checked(framework, raw, Modern(modern.spec, changed, (*lost, *unread)))
 
 
 def _of_older_version(framework: Framework[Any], raw: Mapping[str, Any]) -> Modern:

@@ -93,7 +93,7 @@ def _older(framework: Framework[Any], name: str) -> dict[str, Any]:
 
 
 def _job(framework: Framework[Any]) -> Schema:
-    return _any_job(framework) if framework.manner.read else _model_job(framework)
+    return _any_job(framework) if framework.manner.read else job_schema(framework)
 
 
 def _any_job(framework: Framework[Any]) -> Schema:
@@ -109,7 +109,8 @@ def _any_job(framework: Framework[Any]) -> Schema:
     }
 
 
-def _model_job(framework: Framework[Any]) -> Schema:
+def job_schema(framework: Framework[Any]) -> Schema:
+    """Of a job in the shape of the kind's models."""
     spec = _model(framework.spec.model_json_schema(by_alias=True))
     status = _model(JobStatus.model_json_schema(by_alias=True))
     status["description"] = "What the operator has seen and done."

@@ -150,8 +150,9 @@ class Framework(Generic[S]):
 
     @property
     def controller(self) -> str:
-        """The name under which the framework's controller labels its children and sends events."""
-        return f"{self.kind.lower()}-controller"
+        """The name under which the framework's controller labels its children and sends events. Namesakes have
+        another one each: no service of one's job leads to a pod of the other's."""
+        return f"{self.word}-controller"
 
     @property
     def replicas_field(self) -> str:

@@ -45,7 +45,10 @@ class Cousin(Struct, frozen=True):
 
     prepared: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     """Its spec, with what it takes for granted."""
-    lost: tuple[str, ...] = ()
+    lost: Callable[[Mapping[str, Any]], tuple[str, ...]] = lambda spec: ()
+    """What only a job of this kind did, a sentence each; by the spec as it is written."""
+    otherwise: tuple[str, ...] = ()
+    """Sentences that are true of the manner, and not of this kind."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,6 +90,14 @@ class Problem(NamedTuple):
         return self.message if self.whole else f"{self.path}: {self.message}"
 
 
+class Unknown(NamedTuple):
+    """A field that nobody reads."""
+
+    path: str
+    known: tuple[str, ...]
+    """Those that are read where it stands."""
+
+
 class Reading(Struct, frozen=True):
     """An object that was brought into another shape."""
 
@@ -97,8 +105,7 @@ class Reading(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     remarks: tuple[str, ...] = ()
     """What was understood although it is written otherwise than it should be, a sentence each."""
-    unknown: tuple[str, ...] = ()
-    """Fields that nobody reads, by their path."""
+    unknown: tuple[Unknown, ...] = ()
     places: Mapping[str, str] = {}
     """Where it stands in the object what now stands there, by path."""
 

@@ -55,8 +55,14 @@ class Outline(ApiModel):
 
 def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = False) -> Job[Any]:
     """Never raises: what cannot be right stands in `problems`. `strict` also minds fields nobody knows."""
+    return parse_reading(framework, raw, _read(framework, raw, strict=strict), strict=strict)
+
+
+def parse_reading(
+    framework: Framework[Any], raw: Mapping[str, Any], reading: Reading, *, strict: bool = False
+) -> Job[Any]:
+    """The same of an object whose spec has been read."""
     metadata = _mapping(raw.get("metadata"))
-    reading = _read(framework, raw, strict=strict)
     spec, problems = _spec(framework, reading, strict=strict)
     replicas, misnamed = _by_role(framework, spec.replica_specs if spec else {})
     name = _name(metadata)
@@ -73,13 +79,13 @@ def parse(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool = F
         status=_status(framework, raw.get("status")),
         annotations=_mapping(metadata.get("annotations")),
         created=str(metadata.get("creationTimestamp", "")),
-        remarks=(*reading.remarks, *(f"{path} is a field that nobody reads" for path in reading.unknown)),
+        remarks=(*reading.remarks, *(f"{it.path} is a field that nobody reads" for it in reading.unknown)),
     )
     if spec:
         problems += [*misnamed, *(list(_misshapen(framework, spec)) or rules.problems(framework, job))]
+    told = (*reading.problems, *(_placed(problem, reading.places) for problem in problems))
     # Nobody gets to look into a template that may have any shape.
-    placed = tuple(_placed(problem, reading.places) for problem in problems)
-    return replace(job, problems=placed, replicas={}) if placed else job
+    return replace(job, problems=told, replicas={}) if told else job
 
 
 def parse_again(framework: Framework[Any], raw: Mapping[str, Any], before: Job[Any] | None) -> Job[Any]:
@@ -111,23 +117,32 @@ def _read(framework: Framework[Any], raw: Mapping[str, Any], *, strict: bool) ->
     reading = framework.manner.read(raw)
     if not strict or not reading.unknown:
         return reading
-    unknown = tuple(Problem(path, UNKNOWN) for path in reading.unknown)
+    unknown = tuple(Problem(it.path, UNKNOWN) for it in reading.unknown)
     return replace(reading, problems=(*reading.problems, *unknown), unknown=())
 
 
 def _placed(problem: Problem, places: Mapping[str, str]) -> Problem:
+    return problem._replace(path=place(places, problem.path))
+
+
+def place(places: Mapping[str, str], path: str) -> str:
     """Where the user wrote it."""
-    for path, written in places.items():
-        if problem.path == path or problem.path.startswith((f"{path}.", f"{path}[")):
-            return problem._replace(path=written + problem.path.removeprefix(path))
-    return problem
+    for shape, written in places.items():
+        if within(path, shape):
+            return written + path.removeprefix(shape)
+    return path
+
+
+def within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
 def _spec(
     framework: Framework[Any], reading: Reading, *, strict: bool
 ) -> tuple[JobSpec | None, list[Problem]]:
+    """None, too, where reading it has brought problems already."""
     if reading.problems:
-        return None, list(reading.problems)
+        return None, []
     try:
         extra: Literal["forbid", "ignore"] = "forbid" if strict else "ignore"
         spec = framework.spec.model_validate(_without_nulls(reading.spec), extra=extra, by_name=False)

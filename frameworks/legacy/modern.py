@@ -7,7 +7,7 @@ from typing import Any
 
 from trainop.model import Reading
 
-from .reading import CLEANUP, LIMITS, Words, containers
+from .reading import CLEANUP, LIMITS, Words, containers, folded
 
 NAMES = "pods and services are called JOB-ROLE-INDEX and have the labels of v1; there is no RuntimeId"
 STATUS = "the status has conditions instead of phase and state"
@@ -20,13 +20,18 @@ NOTHING_STAYS = {CLEANUP: "All"}
 Raw = Mapping[str, Any]
 
 
+def written(fields: Any, name: str) -> Any:
+    """What a field says, in whatever spelling; None where it is not there."""
+    found = fields if isinstance(fields, Mapping) else {}
+    return next((value for key, value in found.items() if folded(str(key)) == folded(name)), None)
+
+
 def with_defaults(defaults: Callable[[Raw], Raw]) -> Callable[[Raw], Raw]:
-    """A spec with those of its kind, unless it says something else, in whatever spelling."""
+    """A spec with those of its kind, unless it says something else."""
 
     def prepared(spec: Raw) -> Raw:
-        written = {str(key).replace("_", "").lower() for key in spec}
-        missing = {key: value for key, value in defaults(spec).items() if key.lower() not in written}
-        return {**missing, **spec}
+        missing = {key: it for key, it in defaults(spec).items() if written(spec, key) in (None, "")}
+        return {**spec, **missing}
 
     return prepared
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from trainop.model import Problem, Reading
+from trainop.model import Problem, Reading, Unknown
 
 LIMITS = ("cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "runPolicy")
 """What the kinds of 2017 did not have and v1 has: it works with them, too."""
-CLEANUP = "cleanupPodPolicy"
+CLEANUP, SCHEDULER = "cleanupPodPolicy", "schedulerName"
 _RUNTIME_ID = "[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?"
 Raw = Mapping[str, Any]
 
@@ -47,7 +47,7 @@ class Notes:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.remarks: list[str] = []
-        self.unknown: list[str] = []
+        self.unknown: list[Unknown] = []
         self.places: dict[str, str] = {}
         """By path in the shape that is made, the path in the object."""
 
@@ -65,17 +65,27 @@ class Notes:
         if not isinstance(written, Mapping):
             self.problems.append(Problem(path, f"must be a mapping of names to values, not {written!r}"))
             return {}
-        right, found = {_folded(name): name for name in known}, {}
+        right, found = {folded(name): name for name in known}, {}
         for key, value in written.items():
-            name = right.get(_folded(str(key)))
+            name = right.get(folded(str(key)))
             if name is None:
-                self.unknown.append(f"{path}.{key}")
+                self.unknown.append(Unknown(f"{path}.{key}", tuple(right.values())))
             elif key != name:
                 self._remark(f"{path}.{key} is read as {name}")
             if name and value is not None and (key == name or written.get(name) is None):
                 found[name] = value
                 self.places[f"{path}.{name}"] = f"{path}.{key}"
         return found
+
+    def text(self, spec: Raw, name: str) -> str:
+        """Of a field of the spec; empty where there is none."""
+        found = spec.get(name)
+        if found is None or isinstance(found, str):
+            return found or ""
+        self.problems.append(
+            Problem(self.places[f"spec.{name}"], f"must be text, not {found!r}; put it in quotes")
+        )
+        return ""
 
     def entries(self, written: Any, path: str) -> Iterator[tuple[str, Raw]]:
         """Of a list, each with its path; an empty one is passed over."""
@@ -99,11 +109,20 @@ def common(notes: Notes, spec: Raw) -> dict[str, Any]:
     """What does not depend on the framework. Pods stay after the end, unless somebody says otherwise."""
     shape = {name: spec[name] for name in LIMITS if name in spec}
     shape.setdefault("cleanPodPolicy", spec.get(CLEANUP) or "None")
-    given = spec.get("RuntimeId") or ""
-    if given and not (isinstance(given, str) and re.fullmatch(_RUNTIME_ID, given)):
+    given = notes.text(spec, "RuntimeId")
+    if given and not re.fullmatch(_RUNTIME_ID, given):
         message = f"must be text of a-z, 0-9 and '-', as it is a part of names, not {given!r}"
         notes.problems.append(Problem(notes.places["spec.RuntimeId"], message))
     return shape | ({"runtimeId": given} if given else {})
+
+
+def scheduled(notes: Notes, spec: Raw, roles: Raw, container: str) -> None:
+    """All pods by the job's scheduler, but for those that name one."""
+    if not (name := notes.text(spec, SCHEDULER)):
+        return
+    for replica in roles.values():
+        if has_container(replica.get("template"), container):
+            replica["template"]["spec"].setdefault(SCHEDULER, name)
 
 
 def replicas(
@@ -119,12 +138,11 @@ def replicas(
         type_ = str(written.get(words.type_field, words.default)).upper()
         role = words.types.get(type_)
         if role is None:
-            notes.wrong(path, f"{words.literal} is {type_} but must be one of {words.known}")
+            place = notes.places.get(f"{path}.{words.type_field}", path)
+            notes.wrong(place, f"{words.literal} is {type_} but must be one of {words.known}")
         elif role in found:
             notes.wrong(path, f"Replica type {type_} is there twice: keep one of them")
-        elif type_ == words.single and written.get("replicas", 1) != 1:
-            notes.wrong(path, f"The {type_} must have Replicas = 1")
-        elif written.get("replicas") != 0:
+        elif written.get("replicas") != 0 or type_ == words.single:
             notes.places[f"spec.{words.roles_field}.{role}"] = path
             found[role] = _replica(
                 notes, words, path, type_, {**written, "template": template(type_, written)}
@@ -135,17 +153,32 @@ def replicas(
 def _replica(notes: Notes, words: Words, path: str, type_: str, written: Raw) -> dict[str, Any]:
     found = {"replicas": written["replicas"]} if "replicas" in written else {}
     template, name = written["template"], words.container
+    if type_ == words.single and written.get("replicas", 1) != 1:
+        notes.wrong(notes.places[f"{path}.replicas"], f"The {type_} must have Replicas = 1")
     if not template:
         notes.wrong(path, f"Replica is missing Template; give it one with a container named {name}")
     elif not has_container(template, name):
         notes.wrong(f"{path}.template", f"Replica type {type_} is missing {words.lacking}")
+        found["template"] = template
     else:
-        port = next((written[field] for field in words.port_fields if field in written), None)
-        found["template"] = _prepared(template, words, port)
+        field = next((field for field in words.port_fields if field in written), None)
+        found["template"] = _prepared(template, words, written.get(field) if field else None)
+        if field:
+            port = _port_of(found["template"], words)
+            shape = f"spec.{words.roles_field}.{words.types[type_]}.template.{port}"
+            notes.places[shape] = notes.places[f"{path}.{field}"]
     return found
 
 
-def _folded(key: str) -> str:
+def _port_of(template: Raw, words: Words) -> str:
+    """The path of the number, which is the last of the container's ports."""
+    number, container = next(
+        (number, it) for number, it in enumerate(containers(template)) if _is(it, words.container)
+    )
+    return f"spec.containers[{number}].ports[{len(container['ports']) - 1}].containerPort"
+
+
+def folded(key: str) -> str:
     return key.replace("_", "").lower()
 
 

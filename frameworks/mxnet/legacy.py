@@ -12,7 +12,17 @@ from trainop.manner import Manner
 from trainop.model import Env, Job, Member, Reading, Topology
 
 from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects of all frameworks share lies beside them
-from ..legacy.reading import CLEANUP, LIMITS, Notes, Raw, Words, common, replicas  # noqa: TID252 - the same
+from ..legacy.reading import (  # noqa: TID252 - the same
+    CLEANUP,
+    LIMITS,
+    SCHEDULER,
+    Notes,
+    Raw,
+    Words,
+    common,
+    replicas,
+    scheduled,
+)
 from . import modern
 from .framework import ONE_MACHINE, MXJobSpec
 
@@ -29,7 +39,7 @@ WORDS = Words(
     lacking="a container for mxnet",
 )
 _LOCAL = "job mode is local"
-_SPEC = ("RuntimeId", "jobMode", "replicaSpecs", CLEANUP, *LIMITS)
+_SPEC = ("RuntimeId", "jobMode", "replicaSpecs", SCHEDULER, CLEANUP, *LIMITS)
 
 
 class MxJobSpec(MXJobSpec):
@@ -52,6 +62,7 @@ def read(raw: Raw) -> Reading:
     _check_mode(notes, spec.get("jobMode", ""), roles)
     for replica in roles.values():
         replica["restartPolicy"] = "ExitCode"
+    scheduled(notes, spec, roles, WORDS.container)
     return notes.reading(common(notes, spec) | {"jobMode": "MXTrain", WORDS.roles_field: roles})
 
 
@@ -62,17 +73,20 @@ def write(spec: Raw) -> Raw:
 
 def _check_mode(notes: Notes, mode: Any, roles: Raw) -> None:
     """The literals are those of then, also the misspelt one."""
-    where = notes.places.get("spec.jobMode", "spec.jobMode")
+    where, listed = (
+        notes.places.get("spec.jobMode", "spec.jobMode"),
+        notes.places[f"spec.{WORDS.roles_field}"],
+    )
     if mode not in ("local", "dist"):
         notes.wrong(where, f"unkonw job mode {mode}" if mode else "unkonw job mode: it must be local or dist")
     elif mode == "dist":
-        for type_, role in WORDS.types.items():
-            if role not in roles and not notes.problems:
-                notes.wrong(where, f"dist job mode without replica type {type_}")
+        missing = [type_ for type_, role in WORDS.types.items() if role not in roles and not notes.problems]
+        for type_ in missing:
+            notes.wrong(listed, f"dist job mode without replica type {type_}")
     elif roles.keys() - {"Worker"}:
         notes.wrong(where, f"{_LOCAL}, but its replicas set have replicas type other than worker")
     elif not roles and not notes.problems:
-        notes.wrong(where, f"{_LOCAL}, but it has no worker")
+        notes.wrong(listed, f"{_LOCAL}, but it has no worker")
     elif not notes.problems and _several(roles["Worker"].get("replicas", 1)):
         notes.wrong(where, f"{_LOCAL}, but it has more than 1 worker")
 

@@ -9,8 +9,9 @@ from trainop.manner import Cousin, Modern
 from trainop.model import Reading
 
 from ..legacy import modern as common  # noqa: TID252 - what the dialects of all frameworks share lies beside them
-from ..legacy.reading import Words  # noqa: TID252 - the same
+from ..legacy.reading import Words, folded  # noqa: TID252 - the same
 
+Raw = Mapping[str, Any]
 PORT_NAME = "mxjob-port"
 LOCAL = "jobMode local: the worker was told nothing; now it gets a service, and DMLC_* for a cluster of one"
 TOLD = "every container of a member gets DMLC_*, and MX_CONFIG and DMLC_WORKER_ID beside it"
@@ -18,25 +19,42 @@ WORKERS = (
     "a job whose scheduler has ended with 0 had succeeded, also where a worker had failed; now it has failed"
 )
 SERVICES = "every member has a service, not the scheduler alone"
-WORKER_ENDED = "worker 0 ended the job, unless terminationPolicy said otherwise; now the scheduler does"
+CHIEF = "{type} {index} alone ended the job; now the scheduler does, and any member that fails for good fails the job"
 
 
-def _defaults(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def _is_local(spec: Raw) -> bool:
     """kubeflow.org/v1alpha1 knew no mode: one worker alone was what `local` is."""
-    entries = next(
-        (value for key, value in spec.items() if key.replace("_", "").lower() == "replicaspecs"), ()
-    )
+    entries = common.written(spec, "replicaSpecs")
     types = {
-        str(value).upper()
-        for entry in entries or ()
-        if isinstance(entry, Mapping)
-        for key, value in entry.items()
-        if key.replace("_", "").lower() == "mxreplicatype"
+        str(common.written(entry, "mxReplicaType") or "WORKER").upper()
+        for entry in (entries if isinstance(entries, list) else ())
     }
-    return {**common.NOTHING_STAYS, "jobMode": "local" if types <= {"WORKER"} else "dist"}
+    return types <= {"WORKER"}
 
 
-COUSINS = {"kubeflow.org/v1alpha1 MXJob": Cousin(common.with_defaults(_defaults), (WORKER_ENDED,))}
+def _defaults(spec: Raw) -> Raw:
+    return {**common.NOTHING_STAYS, "jobMode": "local" if _is_local(spec) else "dist"}
+
+
+def _prepared(spec: Raw) -> Raw:
+    """Who ended the job is told, and decides nothing any more."""
+    kept = {key: value for key, value in spec.items() if folded(str(key)) != "terminationpolicy"}
+    return common.with_defaults(_defaults)(kept)
+
+
+def _lost(spec: Raw) -> tuple[str, ...]:
+    """kubeflow.org/v1alpha1 had a chief as TfJobs have one."""
+    chief = common.written(common.written(spec, "terminationPolicy"), "chief")
+    type_ = str(common.written(chief, "replicaName") or "WORKER").lower()
+    index = common.written(chief, "replicaIndex") or 0
+    if _is_local(spec):
+        return ()
+    if (type_, index) == ("scheduler", 0):
+        return (WORKERS,)
+    return (CHIEF.format(type=type_, index=index),)
+
+
+COUSINS = {"kubeflow.org/v1alpha1 MXJob": Cousin(_prepared, _lost, (SERVICES, WORKERS))}
 
 
 def modern(words: Words, reading: Reading) -> Modern:

@@ -17,6 +17,7 @@ from ..legacy import status, ways, writing  # noqa: TID252 - what the dialects o
 from ..legacy.reading import (  # noqa: TID252 - the same
     CLEANUP,
     LIMITS,
+    SCHEDULER,
     Notes,
     Raw,
     Words,
@@ -24,6 +25,7 @@ from ..legacy.reading import (  # noqa: TID252 - the same
     containers,
     has_container,
     replicas,
+    scheduled,
 )
 from . import modern, server, tensorboard
 from .framework import TFJobSpec, tf_config
@@ -43,7 +45,7 @@ WORDS = Words(
     more=("IsDefaultPS",),
 )
 MISSING_CHIEF = "Missing ReplicaSpec for chief: {type}"
-_OWN = ("RuntimeId", "replicaSpecs", "tfImage", "tensorboard", "terminationPolicy", "schedulerName")
+_OWN = ("RuntimeId", "replicaSpecs", "tfImage", "tensorboard", "terminationPolicy", SCHEDULER)
 _SPEC = (*_OWN, CLEANUP, *LIMITS)
 _TENSORBOARD = ("logDir", "volumes", "volumeMounts", "serviceType", "image")
 
@@ -67,13 +69,12 @@ def read(raw: Raw) -> Reading:
     """In the shape of a v1 TFJob, and in it who is the chief."""
     notes = Notes()
     spec = notes.fields(raw.get("spec") or {}, _SPEC, "spec")
-    chief, image = _chief(notes, spec), str(spec.get("tfImage") or IMAGE)
+    chief, image = _chief(notes, spec), notes.text(spec, "tfImage") or IMAGE
     roles = replicas(notes, WORDS, spec, partial(_template, image))
     _check_chief(notes, roles, chief)
     for role, replica in roles.items():
         replica["restartPolicy"] = "ExitCode" if role == chief["role"] else "OnFailure"
-        if "schedulerName" in spec and "template" in replica:
-            replica["template"]["spec"].setdefault("schedulerName", spec["schedulerName"])
+    scheduled(notes, spec, roles, WORDS.container)
     shape = common(notes, spec) | {"chief": chief, WORDS.roles_field: roles}
     if "tensorboard" in spec:
         shape["tensorboard"] = _tensorboard(notes, spec["tensorboard"], image)
@@ -97,8 +98,9 @@ def _chief(notes: Notes, spec: Raw) -> dict[str, Any]:
         notes.wrong(where, "invalid termination policy: it names no chief")
     named = notes.fields(policy.get("chief") or {}, ("replicaName", "replicaIndex"), f"{where}.chief")
     type_ = str(named.get("replicaName", "MASTER")).upper()
+    notes.places["spec.chief.index"] = notes.places.get(f"{where}.chief.replicaIndex", where)
     if type_ not in WORDS.types:
-        notes.wrong(where, MISSING_CHIEF.format(type=type_))
+        notes.wrong(notes.places[f"{where}.chief.replicaName"], MISSING_CHIEF.format(type=type_))
     return {"role": WORDS.types.get(type_, "Master"), "index": named.get("replicaIndex", 0)}
 
 
@@ -108,8 +110,12 @@ def _check_chief(notes: Notes, roles: Mapping[str, Raw], chief: Raw) -> None:
         return
     if chief["role"] not in roles:
         notes.wrong(path, MISSING_CHIEF.format(type=type_))
-    elif isinstance(index, int) and index >= roles[chief["role"]].get("replicas", 1):
-        notes.wrong(path, f"invalid termination policy: {type_} has no replica {index}")
+        return
+    count = roles[chief["role"]].get("replicas", 1)
+    if isinstance(index, int) and isinstance(count, int) and index >= count > 0:
+        notes.wrong(
+            notes.places["spec.chief.index"], f"invalid termination policy: {type_} has no replica {index}"
+        )
 
 
 def _template(image: str, type_: str, written: Raw) -> Any:
@@ -129,7 +135,7 @@ def _template(image: str, type_: str, written: Raw) -> Any:
 def _tensorboard(notes: Notes, written: Any, image: str) -> dict[str, Any]:
     where = notes.places["spec.tensorboard"]
     wanted = notes.fields(written, _TENSORBOARD, where)
-    if not wanted.get("logDir"):
+    if wanted.get("logDir", "") == "":
         notes.wrong(where, "tbReplicaSpec.LogDir must be specified")
     return {"image": image, **wanted}
 

@@ -31,6 +31,7 @@ def convert(*words: str, **more: Any) -> Result:
 def test_every_example_of_2017_becomes_a_job_without_mistakes(path: Path) -> None:
     ended = convert(str(path))
     assert ended.exit_code == 0, ended.stderr
+    assert f"{path}: {yaml.safe_load(path.read_text())['kind']} " in ended.stderr
     assert "  changed: " in ended.stderr
     assert "  no equal: " in ended.stderr
     checked = CliRunner().invoke(cli.main, ["validate", "-"], input=ended.stdout)
@@ -64,7 +65,7 @@ def test_other_documents_are_left_out_and_named() -> None:
     text = "kind: ConfigMap\napiVersion: v1\n---\n" + V1.read_text()
     ended = convert("-", input=text)
     assert len(list(yaml.safe_load_all(ended.stdout))) == 1
-    assert "<stdin>: a document of kind ConfigMap is no job and left out\n" in ended.stderr
+    assert "<stdin>: ConfigMap of v1 is no job that could be converted, and left out\n" in ended.stderr
 
 
 BAD = """\

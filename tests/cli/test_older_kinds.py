@@ -50,9 +50,9 @@ def test_mistakes_are_told_where_they_stand_and_in_the_words_of_2017() -> None:
     result = trainop("validate", "-", text=WRONG)
     assert result.exit_code == 2
     assert result.stdout.splitlines() == [
-        "<stdin>:6:7: spec.replica_specs[0]: The MASTER must have Replicas = 1",
+        "<stdin>:6:17: spec.replica_specs[0].replicas: The MASTER must have Replicas = 1",
         "<stdin>:9:7: spec.replica_specs[1].tfPrt: unknown field",
-        "    remove it, or write it as it should be",
+        "    write tfPort",
         "<stdin>:10:7: spec.replica_specs[1].template: "
         "Replica type WORKER is missing a container named tensorflow",
         "1 job checked, 3 mistakes in 1",

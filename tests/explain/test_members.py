@@ -94,7 +94,14 @@ def test_an_exit_code_has_a_meaning(code: int, reason: str, meaning: str) -> Non
     [("Never", 137, False), ("ExitCode", 1, False), ("ExitCode", 137, True), ("OnFailure", 1, True)],
 )
 def test_what_follows_from_a_code_is_up_to_the_restart_policy(policy: str, code: int, again: bool) -> None:
-    assert exits.consequence(RestartPolicy(policy), code).endswith("it is tried again") == again
+    told = exits.consequence(RestartPolicy(policy), code)
+    assert told.endswith("it is tried again") == again
+    assert told.startswith(f"restartPolicy {policy}: ")
+
+
+def test_a_policy_that_nobody_has_written_is_not_named() -> None:
+    told = exits.consequence(RestartPolicy.EXIT_CODE, 1, written=False)
+    assert told == "this code is permanent, so it is not tried again"
 
 
 @pytest.mark.parametrize(

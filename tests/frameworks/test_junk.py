@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW
 from trainop.engine.plan import plan
+from trainop.files.checker import Checker
+from trainop.files.documents import documents
 from trainop.framework import Framework
 from trainop.model import World
 from trainop.parse import parse
@@ -63,9 +66,19 @@ def pods(container: str) -> Any:
     return right | anything
 
 
+TYPES = ("MASTER", "PS", "WORKER", "SCHEDULER", "SERVER", "chief")
+chiefs = st.fixed_dictionaries(
+    {
+        "chief": st.fixed_dictionaries(
+            {"replicaName": st.sampled_from(TYPES)}, optional={"replicaIndex": plain}
+        )
+    }
+)
+
+
 def specs(container: str) -> Any:
     """Specs that are almost right, and others."""
-    types = st.sampled_from(("MASTER", "PS", "WORKER", "SCHEDULER", "SERVER", "chief"))
+    types = st.sampled_from(TYPES)
     entry = st.fixed_dictionaries(
         {"template": pods(container)},
         optional={
@@ -83,7 +96,7 @@ def specs(container: str) -> Any:
         },
         optional={
             "tensorboard": anything,
-            "terminationPolicy": anything,
+            "terminationPolicy": anything | chiefs,
             "RuntimeId": plain,
             "tfImage": plain,
         },
@@ -104,3 +117,17 @@ def test_nothing_that_is_written_brings_the_operator_down(
     told = dialect.manner.tell(job, answer.status)
     assert parse(dialect, raw | {"status": told}).status == answer.status
     assert all(str(problem) for problem in job.problems)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda it: it.word)
+@settings(deadline=None, derandomize=True, max_examples=50, database=None)
+@given(data=st.data())
+def test_what_the_operator_would_refuse_is_a_mistake_in_a_file(
+    dialect: Framework[Any], data: st.DataObject
+) -> None:
+    identity = {"apiVersion": dialect.gvk.api_version, "kind": dialect.kind, "metadata": {"name": "junk"}}
+    raw = identity | {"spec": data.draw(specs(dialect.container))}
+    report = Checker(frameworks()).check(documents("job.json", json.dumps(raw)))
+    if parse(dialect, raw).problems:
+        assert report.mistakes
+    assert all(it.path.startswith(("spec", "metadata")) for it in report.mistakes)

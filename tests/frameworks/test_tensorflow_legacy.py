@@ -207,6 +207,13 @@ def test_what_2017_had_no_words_for_is_told_with_its_place() -> None:
     )
 
 
+def test_a_number_of_replicas_that_is_none_is_told_also_where_one_of_them_is_the_chief() -> None:
+    chief = {"chief": {"replicaName": "WORKER", "replicaIndex": 0}}
+    assert reason(TFJOB, a_raw(TFJOB, replica("WORKER", replicas="two"), terminationPolicy=chief)) == (
+        "invalid job spec: spec.replicaSpecs[0].replicas: must be a whole number, not 'two'"
+    )
+
+
 @pytest.mark.parametrize("spec", [None, [], "text", {"replicaSpecs": 3}, {"replicaSpecs": ["text", 1]}])
 def test_no_shape_is_too_odd_to_be_refused(spec: Any) -> None:
     assert parse(TFJOB, a_raw(TFJOB) | {"spec": spec}).problems

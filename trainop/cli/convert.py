@@ -69,8 +69,8 @@ def _from_files(path: str) -> Iterator[Result]:
         if result := _result(document.file, document.value):
             yield result
         else:
-            kind = mistakes.escaped(str(document.value.get("kind")))
-            click.echo(f"{document.file}: a document of kind {kind} is no job and left out", err=True)
+            kind = mistakes.escaped(f"{document.value.get('kind')} of {document.value.get('apiVersion')}")
+            click.echo(f"{document.file}: {kind} is no job that could be converted, and left out", err=True)
 
 
 async def _from_cluster(job: str, where: Where) -> list[Result]:
@@ -103,7 +103,7 @@ def _tell(result: Result, *, quiet: bool) -> None:
     if converted.same:
         click.echo(mistakes.escaped(f"{about} is {converted.source.split()[0]} already"), err=True)
         return
-    click.echo(mistakes.escaped(f"{about} was {converted.source}"), err=True)
+    click.echo(mistakes.escaped(f"{about} of {converted.source.split()[0]}"), err=True)
     for word, sentences in (("changed", converted.changed), ("no equal", converted.lost)):
         for sentence in sentences:
             text = click.wrap_text(mistakes.escaped(sentence), 80, f"  {word}: ", "    ")

@@ -44,13 +44,18 @@ def meaning(code: int, reason: str = "") -> str:
 
 
 def consequence(
-    policy: RestartPolicy, code: int, retryable: Callable[[int, str], bool] = manner.retryable
+    policy: RestartPolicy,
+    code: int,
+    retryable: Callable[[int, str], bool] = manner.retryable,
+    *,
+    written: bool = True,
 ) -> str:
-    """What the restart policy makes of it."""
+    """What the restart policy makes of it; `written`: by the user, not by the kind."""
     match policy:
         case RestartPolicy.NEVER:
-            return "restartPolicy Never: it is not tried again"
+            then = "it is not tried again"
         case RestartPolicy.EXIT_CODE if not retryable(code, ""):
-            return "restartPolicy ExitCode: this code is permanent, so it is not tried again"
+            then = "this code is permanent, so it is not tried again"
         case _:
-            return f"restartPolicy {policy}: it is tried again"
+            then = "it is tried again"
+    return f"restartPolicy {policy}: {then}" if written else then

@@ -40,7 +40,8 @@ def failed(evidence: Evidence) -> Iterator[Finding]:
         else:
             does = "has failed" if one else "have failed"
         message = f"{what} {does} with exit code {code}: {exits.meaning(code)}."
-        then = exits.consequence(first.policy, code, evidence.framework.manner.retryable)
+        kind = evidence.framework
+        then = exits.consequence(first.policy, code, kind.manner.retryable, written=not kind.older)
         told = (*_restarted(members), then, *_words(evidence, members))
         previous = ("--previous",) if looping else ()
         look = ours(evidence, "logs", "--role", first.role, "--index", str(first.index), *previous)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from trainop import rules
 from trainop.crd import crd
-from trainop.files import guess
+from trainop.files import guess, manners
 from trainop.files.documents import Document
 from trainop.files.nodes import Place, Stand, around
 from trainop.files.schema import Comparison, Finding
@@ -84,6 +84,10 @@ class Checker:
 
     def _job(self, framework: Framework[Any], value: Any) -> tuple[Job[Any], list[Finding]]:
         """What is wrong with the shape; then, of what is left, which rules it breaks."""
+        if read := framework.manner.read:
+            around_it = Comparison(value, _schema(framework), {})
+            job, found = manners.job(framework, read, around_it.left, _advice)
+            return job, [*filter(_counts, around_it.findings), *found]
         roles = f"spec.{framework.replicas_field}"
         names = [role.name for role in framework.roles]
         compared = Comparison(value, _schema(framework), {roles: (names, rules.roles_message(framework))})

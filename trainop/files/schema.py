@@ -15,6 +15,7 @@ from trainop.files.nodes import below
 from trainop.parse import UNKNOWN
 from trainop.podschema import Schema
 
+REQUIRED, AT_LEAST_ONE = "is required", "at least one is needed"
 _NOTHING = object()
 _TYPES: dict[str, tuple[tuple[type, ...], str, str]] = {
     "object": ((dict,), "a mapping of names to values", ""),
@@ -101,7 +102,7 @@ class Comparison:
                 self._missing(where.below(field), fields[field])
             left.setdefault(field, sample(fields[field]))
         if len(there) < schema.get("minProperties", 0):
-            self._report(where, "at least one is needed")
+            self._report(where, AT_LEAST_ONE)
         return left
 
     def _named(self, value: dict[str, Any], schema: Schema, where: Where) -> Iterator[tuple[_Name, Any]]:
@@ -184,7 +185,7 @@ class Comparison:
 
     def _missing(self, where: Where, schema: Schema) -> None:
         value = guess.listed(schema["enum"]) if "enum" in schema else "..."
-        self._report(where, "is required", f"write {where.path.rpartition('.')[2]}: {value}", lost=True)
+        self._report(where, REQUIRED, f"write {where.path.rpartition('.')[2]}: {value}", lost=True)
 
     def _wrong(self, where: Where, message: str, hint: str = "") -> Any:
         self._report(where, message, hint, lost=True)
