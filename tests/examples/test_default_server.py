@@ -11,7 +11,6 @@ import pytest
 
 from tests.builders import Raw
 from tests.cluster import own, progress
-from tests.cluster.build import Unavailable
 from tests.frameworks.dialects import a_raw, a_replica, dialect, made
 from tools.environments import TENSORFLOW, Example, environment
 from trainop.parse import parse
@@ -93,10 +92,8 @@ def test_a_variable_lives_on_the_default_server_of_a_job(tmp_path: Path, pytestc
 
 def test_it_serves_the_tensorflow_of_2017(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """That of the image which such a server has, unless the job names another one."""
-    try:
+    with own.or_skip():
         home = home_of(OF_2017, pytestconfig)
-    except Unavailable as reason:
-        pytest.skip(str(reason))  # also in CI: most machines have no such Python any more
     assert "TensorFlow 1.3.0 found 42.0 on /job:ps/task:0" in said(home, tmp_path, CLIENT_OF_2017, PS)
 
 
