@@ -4,41 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.http.serving import Talk, serving
 from trainop.errors import Usage
 from trainop.kube.http import Http, Server, address
 
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 @asynccontextmanager
-async def listening(talk: Talk) -> AsyncIterator[str]:
-    """A server that does with each connection what `talk` says, and then closes it."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await talk(reader, writer)
-            await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1")
-    async with server:
-        host, port = server.sockets[0].getsockname()
-        yield f"{host}:{port}"
-
-
-@asynccontextmanager
 async def way_to(talk: Talk, *, patience: float = 30.0, prefix: str = "") -> AsyncIterator[Http]:
-    async with listening(talk) as place:
-        http = Http(Server(address(f"http://{place}{prefix}")), ssl.create_default_context(), patience)
+    async with serving(talk) as port:
+        http = Http(
+            Server(address(f"http://127.0.0.1:{port}{prefix}")), ssl.create_default_context(), patience
+        )
         yield http
         http.close()
         await asyncio.sleep(0)
@@ -233,8 +216,8 @@ async def test_through_a_proxy_a_tunnel_leads_to_the_server() -> None:
         heard.append(await asked(reader))
         writer.write(OK)
 
-    async with listening(talk) as proxy:
-        server = Server(address("http://[fd00::1]:6443"), proxy=address(f"http://me:it%21@{proxy}"))
+    async with serving(talk) as port:
+        server = Server(address("http://[fd00::1]:6443"), proxy=address(f"http://me:it%21@127.0.0.1:{port}"))
         http = Http(server, ssl.create_default_context(), 30)
         assert await get(http) == (200, b"{}")
         http.close()
@@ -245,10 +228,10 @@ async def test_through_a_proxy_a_tunnel_leads_to_the_server() -> None:
 
 
 async def test_a_proxy_that_lets_nobody_through_is_named() -> None:
-    async with listening(saying(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")) as proxy:
-        server = Server(address("https://example.test"), proxy=address(f"http://secret@{proxy}"))
+    async with serving(saying(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")) as port:
+        server = Server(address("https://example.test"), proxy=address(f"http://secret@127.0.0.1:{port}"))
         http = Http(server, ssl.create_default_context(), 30)
-        with pytest.raises(ConnectionError, match=f"the proxy {proxy} answered 407"):
+        with pytest.raises(ConnectionError, match=f"the proxy 127.0.0.1:{port} answered 407"):
             await get(http)
 
 

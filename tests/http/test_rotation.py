@@ -15,6 +15,7 @@ from kubernetes.config import incluster_config
 
 from tests.cluster import own
 from tests.http.authority import Authority, Pair
+from tests.http.serving import serving
 from tests.http.test_client_trouble import write_kubeconfig
 from trainop.errors import Unreachable
 from trainop.kube import client as client_module
@@ -33,33 +34,23 @@ class Tls:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections.append(writer)
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                subject = (writer.get_extra_info("peercert") or {}).get("subject", ())
-                who = {value for part in subject for _, value in part}
-                known = self.known in who or f"Authorization: Bearer {self.known}\r\n" in head
-                code, end = (200 if known else 401), "Connection: close\r\n" if self.hangs_up else ""
-                writer.write(f"HTTP/1.1 {code} So\r\nContent-Length: 2\r\n{end}\r\n{{}}".encode())
-                await writer.drain()
-                if self.hangs_up:
-                    break
-        except (OSError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.transport.abort()
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            subject = (writer.get_extra_info("peercert") or {}).get("subject", ())
+            who = {value for part in subject for _, value in part}
+            known = self.known in who or f"Authorization: Bearer {self.known}\r\n" in head
+            code, end = (200 if known else 401), "Connection: close\r\n" if self.hangs_up else ""
+            writer.write(f"HTTP/1.1 {code} So\r\nContent-Length: 2\r\n{end}\r\n{{}}".encode())
+            await writer.drain()
+            if self.hangs_up:
+                break
 
 
 @asynccontextmanager
 async def listening(context: ssl.SSLContext) -> AsyncIterator[Tls]:
     made = Tls(context)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", ssl=context)
-    async with server:
-        made.port = server.sockets[0].getsockname()[1]
+    async with serving(made.serve, context) as made.port:
         yield made
-        for writer in made.connections:
-            writer.transport.abort()
-        await asyncio.sleep(0)
 
 
 @pytest.fixture

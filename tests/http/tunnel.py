@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-_HANGS_UP = (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError)
+from tests.http.serving import serving
 
 
 @dataclass
@@ -20,27 +20,17 @@ class Tunnel:
     """The first line of each who came."""
     passed: bytearray = field(default_factory=bytearray)
     """All that went to the server."""
-    _guests: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One who came, until either side has had enough."""
-        guest = asyncio.current_task()
-        assert guest
-        self._guests.add(guest)
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.asked.append(head.decode().splitlines()[0])
+        theirs, server = await asyncio.open_connection(*self.to)
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            self.asked.append(head.decode().splitlines()[0])
-            theirs, server = await asyncio.open_connection(*self.to)
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            try:
-                await self._join((reader, server), (theirs, writer))
-            finally:
-                server.transport.abort()
-        except (*_HANGS_UP, asyncio.CancelledError):
-            pass
+            await self._join((reader, server), (theirs, writer))
         finally:
-            writer.transport.abort()
-            self._guests.discard(guest)
+            server.transport.abort()
 
     async def _join(self, *ways: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
         notes = self.passed, bytearray()
@@ -51,12 +41,6 @@ class Tunnel:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def end(self) -> None:
-        for guest in tuple(self._guests):
-            guest.cancel()
-        await asyncio.gather(*self._guests)
-        await asyncio.sleep(0)  # the transports say their goodbyes
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, into: bytearray) -> None:
@@ -70,8 +54,6 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, into
 async def tunnel(to: tuple[str, int], tls: ssl.SSLContext | None = None) -> AsyncIterator[Tunnel]:
     """With `tls` it is an https:// proxy."""
     made = Tunnel(to)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", ssl=tls)
-    async with server:
-        made.place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with serving(made.serve, tls) as port:
+        made.place = f"127.0.0.1:{port}"
         yield made
-        await made.end()
