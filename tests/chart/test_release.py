@@ -29,7 +29,7 @@ NAMESPACE = "trainop-system"
 TFJOBS = "tfjobs.kubeflow.org"
 MIB = 1024 * 1024
 # What Prometheus adds to every series: where it found it.
-OF_THE_TARGET = {"job", "instance"}
+OF_THE_TARGET = {"namespace", "job", "instance"}
 
 
 @pytest.fixture(scope="module")
