@@ -70,10 +70,7 @@ def pod_groups(scheduler: Scheduler) -> Resource:
 
 
 def observe(cluster: Cluster, job: Job[Any]) -> World:
-    """Only what the job controls, in its own namespace: a reference forged elsewhere is none. Raises Temporary
-    where that is not known yet: what is not seen would be made again."""
-    cluster.pods.check(job.namespace)
-    cluster.services.check(job.namespace)
+    """Only what the job controls, in its own namespace: a reference forged elsewhere is none."""
     groups = cluster.pod_groups
     ours = groups.of(job.uid, job.namespace) if groups is not None else ()
     return World(

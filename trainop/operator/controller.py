@@ -187,6 +187,9 @@ class Controller:
     async def _one_pass(self, key: Key) -> None:
         started, result = time.monotonic(), "error"
         try:
+            # What is not seen would be made again.
+            self._cluster.pods.check(key.namespace)
+            self._cluster.services.check(key.namespace)
             wake_after = await reconcile(key, self._frameworks[key.gvk], self._cluster)
         except Deposed:
             # Not at once: the lease needs the loop to find out who leads.
