@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recording bench test e2e kind node check lint types unit crds manifests reference lock cluster kubelet cluster-down clean
+.PHONY: help demo recording bench test e2e kind node check lint types unit crds manifests reference lock audit cluster kubelet cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ manifests: $(READY) ## write the chart's CRDs and deploy/manifests anew from crd
 
 reference: $(READY) ## write docs/reference anew from the models
 	@$(BIN)/python -m tools.reference
+
+audit: $(READY) ## ask for known weaknesses of what requirements.lock names; needs a package index that knows them
+	@$(BIN)/uv tool run pip-audit --disable-pip --require-hashes --strict -r requirements.lock
 
 cluster: $(READY) ## a real control plane until Ctrl-C; prints the KUBECONFIG to export
 	@$(BIN)/python -m tests.cluster up

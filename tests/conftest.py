@@ -122,6 +122,12 @@ def helm(
 
 
 @pytest.fixture(scope="session")
+def promql(fetched: Callable[[Callable[[Progress], Path]], Path]) -> Path:
+    """See tests/chart/queries.py."""
+    return fetched(programs.promql)
+
+
+@pytest.fixture(scope="session")
 def core_api(control_plane: Cluster) -> "Iterator[CoreV1Api]":
     """The core API of the cluster, as its administrator, for setting up and looking."""
     from kubernetes import client, config

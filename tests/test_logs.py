@@ -60,3 +60,18 @@ def test_a_mistake_of_ours_keeps_its_traceback(capsys: pytest.CaptureFixture[str
     assert "Traceback" in logged(capsys, "text", "trainop.operator.controller", a_mistake)
     assert "Traceback" in logged(capsys, "text", "trainop.operator.controller", a_broken_connection)
     assert "KeyError" in json.loads(logged(capsys, "json", "asyncio", a_mistake))["error"]
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_users_wrote_is_no_line_and_no_command_of_its_own(
+    capsys: pytest.CaptureFixture[str], form: logs.Format
+) -> None:
+    """SECURITY, "log and event injection": also what JSON would let through."""
+    logs.to_stderr(form, "info")
+    words = "küche\nINFO forged\r\x1b[2J\x7f\x9b31m\u2028\u202e"
+    logging.getLogger("trainop").info("%s", words, extra={"about": {"job": words, "uid": "u"}})
+    told = capsys.readouterr().err
+    assert told.endswith("\n")
+    assert told[:-1].isprintable()
+    if form == "json":
+        assert json.loads(told)["message"] == json.loads(told)["job"] == words

@@ -161,6 +161,21 @@ def test_a_kind_without_its_crd_is_named_at_the_start(who: Account, tmp_path: Pa
     alone.stop(5)
 
 
+def test_a_kind_that_is_installed_later_is_served_from_then_on(
+    cluster: Cluster, who: Account, tmp_path: Path
+) -> None:
+    crd = ROOT / "crds" / "mxnet.mlkube.io_mxjobs.yaml"
+    cluster.run("delete", "-f", str(crd), "--wait")
+    example = ROOT / "examples" / "legacy" / "mxnet_mlkube_mx_job_dist.yaml"
+    with operator(who, tmp_path) as process:
+        cluster.install_crds(crd)
+        cluster.run("create", "-f", str(example))
+        waiting.until("its job has pods", lambda: pods(cluster), limit=120)
+        assert "MxJob of mxnet.mlkube.io is installed now: starting anew" in process.last_words(30)
+        cluster.run("delete", "-f", str(example))
+        waiting.until("they go with it", lambda: not pods(cluster))
+
+
 def test_the_samples_of_seed_004_run_unchanged_and_end_as_it_says(
     cluster: Cluster, who: Account, tmp_path: Path
 ) -> None:

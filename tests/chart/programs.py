@@ -1,4 +1,4 @@
-"""The programs that judge the chart: helm itself, and Prometheus' own parser of queries."""
+"""The programs that judge the chart: helm itself, and Prometheus' own engine of queries."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def helm(progress: Progress) -> Path:
 
 
 def promql(progress: Progress) -> Path:
-    """Reads queries and tells what each of them asks for; see promql/main.go."""
+    """Reads queries and tells what each of them asks for and finds; see promql/main.go."""
     return binaries.cached(PROMQL, tuple(PROMQL.packages), progress)["promql"]

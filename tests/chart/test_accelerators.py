@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.chart import account
 from tests.chart.helm import Helm, Raw, one
 from tests.chart.release import TRAINOP
 from tests.cluster import waiting
@@ -55,12 +56,16 @@ def mounted(helm: Helm, namespace: str, tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def running(crds: Cluster, mounted: list[str], tmp_path: Path) -> Iterator[Process]:
-    env = {**os.environ, "KUBECONFIG": str(crds.kubeconfig)}
-    words: list[str | Path] = [TRAINOP, "operator", *mounted, *NO_PORTS, "--no-leader-elect"]
-    process = Process(words, log=tmp_path / "operator.log", env=env)
+def running(
+    crds: Cluster, helm: Helm, namespace: str, mounted: list[str], tmp_path: Path
+) -> Iterator[Process]:
+    """With the rights of the chart."""
+    who = account.install(crds, account.objects(helm, namespace, *account.only_in(namespace)), tmp_path)
+    words: list[str | Path] = [TRAINOP, "operator", *mounted, *NO_PORTS]
+    process = Process(words, log=tmp_path / "operator.log", env={**os.environ, **who.environment})
     yield process
     process.stop(30)
+    who.check(tmp_path / "operator.log")
 
 
 @pytest.mark.usefixtures("running")

@@ -6,18 +6,20 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.chart.helm import Helm, Raw, one
+from tests.chart.helm import CHART, Helm, Raw, one
 from tests.chart.rights import may, rights
 from tests.chart.test_templates import VALUES
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster, Refused
 from tests.cluster.shared import CRDS
+from trainop.registry import frameworks
 
 pytestmark = pytest.mark.cluster
 HERE = Path(__file__).parent
@@ -109,6 +111,39 @@ def test_the_operators_pod_and_that_of_helm_test_are_admitted_where_pod_security
         apply(cluster, [root], GO_AND_SEE)
 
 
+@pytest.mark.parametrize("kind", [gvk.kind for gvk in frameworks() if gvk.group == "kubeflow.org"])
+def test_whatever_kinds_are_served_helm_test_submits_a_job_that_the_api_server_takes(
+    cluster: Cluster, helm: Helm, namespace: str, kind: str
+) -> None:
+    only = ("--set", f"enabledKinds={{{kind}}}")
+    hooks = yaml.safe_load_all(
+        helm.text(*only, "--show-only", "templates/tests/job.yaml", namespace=namespace)
+    )
+    job = json.loads(one(list(hooks), "ConfigMap")["data"]["job.json"])
+    assert job["kind"] == kind
+    assert "/trainop-test created" in apply(cluster, [job], GO_AND_SEE, "--validate=strict")
+
+
+@pytest.mark.parametrize(
+    ("setting", "told", "not_told"),
+    [
+        ("replicas=2", ["TFJob, MXJob, PyTorchJob", "in all namespaces.", "helm test mine -n place"], "false"),
+        ("namespaces={a,b}", ["in a, b.", "kubectl get tfjobs.kubeflow.org -w"], "all namespaces"),
+        ("enabledKinds={MxJob.mlkube.io}", ["serves MxJob.mlkube.io in", "get mxjobs.mlkube.io -w"], "helm test"),
+        ("rbac.install=false", ["service account place/mine-trainop are yours to grant"], "crds.install"),
+        ("crds.install=false", ["crds.install is false: install and upgrade the CRDs yourself"], "yours to"),
+    ],
+)  # fmt: skip
+def test_the_notes_tell_what_to_do_next(
+    cluster: Cluster, helm: Helm, setting: str, told: list[str], not_told: str
+) -> None:
+    there = replace(helm, kubeconfig=cluster.kubeconfig)
+    words = ("--dry-run=client", "--take-ownership", "--namespace", "place", "--set", setting)
+    _, _, notes = there.run("install", "mine", CHART, *words).partition("NOTES:\n")
+    assert not [words for words in told if words not in notes], notes
+    assert not_told not in notes
+
+
 def test_people_with_view_see_jobs_and_people_with_edit_write_them_but_nobody_writes_a_status(
     cluster: Cluster, helm: Helm, namespace: str
 ) -> None:
@@ -152,7 +187,7 @@ def test_who_may_not_create_pods_may_not_have_them_made_by_a_job(
     )  # fmt: skip
     for who, resources in (("deputy", "tfjobs"), ("robot", "tfjobs"), ("engineer", "tfjobs,pods")):
         role = ("create", "role", who, "-n", namespace, "--verb=create,get,update,patch")
-        cluster.run(*role, *(f"--resource={it}" for it in resources.split(",")))
+        cluster.run(*role, "--resource=tfjobs/scale", *(f"--resource={it}" for it in resources.split(",")))
         cluster.run("create", "rolebinding", who, "-n", namespace, f"--role={who}", f"--user={who}")
 
     def submit(who: str, job: Raw, *words: str) -> str:
@@ -163,10 +198,18 @@ def test_who_may_not_create_pods_may_not_have_them_made_by_a_job(
         except Refused as refused:
             return str(refused)
 
+    def scale(who: str) -> str:
+        try:
+            return cluster.run("scale", "tfjobs/before", "--replicas=3", "-n", namespace, f"--as={who}")
+        except Refused as refused:
+            return str(refused)
+
     assert "created" in submit("deputy", a_job("before"))
     apply(cluster, policy)
     try:
-        refusal = f"deputy may not create pods in namespace {namespace}, and a TFJob does that"
+        refusal = (
+            f"deputy may not create pods in namespace {namespace}, and the operator does that for tfjobs"
+        )
         waiting.until(
             "the policy is in force", lambda: refusal in submit("deputy", a_job("probe"), GO_AND_SEE)
         )
@@ -176,6 +219,8 @@ def test_who_may_not_create_pods_may_not_have_them_made_by_a_job(
         edited = a_job("before")
         edited["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = 2
         assert refusal in submit("deputy", edited)
+        assert refusal in scale("deputy")
+        assert "scaled" in scale("engineer")
         labelled = a_job("before")
         labelled["metadata"]["labels"] = {"seen": "yes"}
         assert "configured" in submit("deputy", labelled)

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from tests.chart.helm import CHART, Helm, HelmRefused, Raw, one
+from tests.chart.queries import alerts, ask, dashboard
 from tests.chart.release import Operator, Release, kubelet, operator, run_pod
 from tests.chart.rights import may
 from tests.cluster import binaries, build, progress, waiting
@@ -29,7 +30,7 @@ NAMESPACE = "trainop-system"
 TFJOBS = "tfjobs.kubeflow.org"
 MIB = 1024 * 1024
 # What Prometheus adds to every series: where it found it.
-OF_THE_TARGET = {"job", "instance"}
+OF_THE_TARGET = {"namespace", "job", "instance"}
 
 
 @pytest.fixture(scope="module")
@@ -200,38 +201,16 @@ def test_every_query_of_the_dashboard_and_the_alerts_asks_for_what_metrics_has(
     never_yet = Metrics()
     never_yet.watch_failed("pods")
     series = labels_of(never_yet.page().decode()) | series
-    asked = questions()
-    answers = json.loads(
-        subprocess.run(  # noqa: S603 - our own program
-            [promql], input=json.dumps(list(asked.values())), capture_output=True, text=True, check=True
-        ).stdout
-    )
-    for where, answer in zip(asked, answers, strict=True):
-        assert not answer["error"], f"{where}: {answer['error']}"
-        assert answer["asked"], f"{where} asks for nothing"
-        for part in answer["asked"]:
-            unknown = [name for name in part["metrics"] if name not in series]
+    queries = dashboard() | {f"alert {name}": query for name, query in alerts().items()}
+    for where, answer in zip(queries, ask(promql, queries.values()), strict=True):
+        assert not answer.error, f"{where}: {answer.error}"
+        assert answer.asked, f"{where} asks for nothing"
+        for metrics, labels in answer.asked:
+            unknown = [name for name in metrics if name not in series]
             assert not unknown, f"{where}: /metrics has no {unknown}"
-            for metric in part["metrics"]:
-                missing = set(part["labels"] or ()) - series[metric] - OF_THE_TARGET
+            for metric in metrics:
+                missing = set(labels or ()) - series[metric] - OF_THE_TARGET
                 assert not missing, f"{where}: {metric} has no label {missing}"
-
-
-def questions() -> dict[str, str]:
-    """Every query, by where it stands, with what Grafana would fill in."""
-    dashboard = json.loads((CHART / "files" / "dashboard.json").read_text())
-    found = {
-        f"panel {panel['title']!r}, {target['refId']}": target["expr"]
-        for panel in dashboard["panels"]
-        for target in panel.get("targets", ())
-    }
-    for variable in dashboard["templating"]["list"]:
-        if values := re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]):
-            found[f"variable {variable['name']}"] = f"group by ({values[2]}) ({values[1]})"
-    for group in yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())["groups"]:
-        found |= {f"alert {rule['alert']}": rule["expr"] for rule in group["rules"]}
-    assert len(found) > 30
-    return {where: re.sub(r"\$__\w+", "5m", query) for where, query in found.items()}
 
 
 def labels_of(page: str) -> dict[str, set[str]]:

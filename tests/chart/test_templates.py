@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.chart.helm import CHART, OLDEST, Helm, HelmRefused, Raw, one
+from tests.cluster.versions import locked
 from tools import manifests
 from trainop import __version__
 from trainop.cli.operator import command
@@ -21,6 +22,8 @@ VALUES = sorted((Path(__file__).parent / "values").glob("*.yaml"))
 every_values_file = pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
 thorough = pytest.mark.thorough
 RULES = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+# Told by the type of Kubernetes that it is.
+PASSED_ON = ("resources", "affinity")
 MONITORING = ("--api-versions", "monitoring.coreos.com/v1/ServiceMonitor")
 
 
@@ -60,7 +63,9 @@ def test_the_chart_installs_the_version_of_this_checkout() -> None:
     assert yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"] == __version__
 
 
-def test_the_chart_takes_the_oldest_kubernetes_that_we_claim_to_support() -> None:
+def test_the_chart_says_which_kubernetes_it_was_tested_on_and_takes_none_that_is_older() -> None:
+    oldest, *_, newest = (sources.folder.name for sources in locked())
+    assert f"# tested on {oldest} to {newest};" in (CHART / "Chart.yaml").read_text()
     assert yaml.safe_load((CHART / "Chart.yaml").read_text())["kubeVersion"] == f">={OLDEST}-0"
 
 
@@ -70,9 +75,31 @@ def test_the_schema_is_closed_everywhere() -> None:
 
 def test_every_value_of_the_schema_stands_in_values_yaml_with_its_default() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
-    # What is only passed on is told by the type of Kubernetes that it is.
     passed_on = ("global", "resources.claims", "affinity.")
     assert set(keys(values, schema())) == {name for name in named(schema()) if not name.startswith(passed_on)}
+
+
+def test_what_has_a_default_cannot_be_taken_away_but_what_is_empty_may_be_null() -> None:
+    """Null in a values file takes a default away; so does an upgrade with --reuse-values of what is new."""
+
+    def check(values: Raw, schema: Raw) -> None:
+        known = schema["properties"]
+        closed = {name for name in values if "properties" in known[name] and name not in PASSED_ON}
+        plain = {
+            name for name, value in values.items() if not isinstance(value, dict) and value not in ("", [])
+        }
+        assert set(schema.get("required", ())) == closed | plain
+        for name in closed:
+            check(values[name], known[name])
+
+    check(yaml.safe_load((CHART / "values.yaml").read_text()), schema())
+
+
+@thorough
+def test_every_value_that_may_be_null_is_as_good_as_empty(helm: Helm, default: list[Raw]) -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    empty = [name for name, value in values.items() if value in ("", [], {})]
+    assert helm.objects(*(word for name in empty for word in ("--set-json", f"{name}=null"))) == default
 
 
 def test_the_kinds_that_the_chart_knows_are_those_of_this_checkout() -> None:
@@ -111,6 +138,10 @@ def test_the_copies_of_the_crds_and_the_plain_manifests_are_what_make_manifests_
         ("metrics.port=8081", "at '/metrics/port': 'not' failed"),
         ("leaderElection.enabled=false", "replicas: 2 operators without leaderElection.enabled"),
         ("leaderElection.renewDeadlineSeconds=15", "leaseDurationSeconds must be greater than renewDeadlineSec"),
+        ("podDisruptionBudget.minAvailable=2", "minAvailable: 2 of 2 replicas can never go"),
+        ("serviceAccount.create=false", "serviceAccount.name: without serviceAccount.create it must be given"),
+        ("metrics=null", "at '': missing property 'metrics'"),
+        ("leaderElection.leaseDurationSeconds=null", "at '/leaderElection': missing property 'leaseDurationSec"),
         ("enabledKinds={MPIJob}", "enabledKinds: none of them is TFJob, MXJob, PyTorchJob, XGBoostJob or in extra"),
     ],
 )  # fmt: skip
@@ -235,6 +266,26 @@ def test_the_chart_packs_into_an_archive_that_renders_the_same(
     )
     text = helm.run("template", "trainop", packed, *words)
     assert [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item] == default
+
+
+@thorough
+def test_a_name_of_digits_is_still_a_name(helm: Helm) -> None:
+    made = helm.objects("--set-string", "namespaces={2024},leaderElection.id=15,priorityClassName=7")
+    assert "2024" in [item["metadata"]["namespace"] for item in made if item["kind"] == "Role"]
+    [lease] = [rule for item in made for rule in item.get("rules", ()) if "resourceNames" in rule]
+    assert lease["resourceNames"] == ["15"]
+    assert one(made, "Deployment")["spec"]["template"]["spec"]["priorityClassName"] == "7"
+
+
+@thorough
+def test_a_release_with_dots_in_its_name_makes_names_that_services_may_have(helm: Helm) -> None:
+    assert one(helm.objects(release="team.ml"), "Service")["metadata"]["name"] == "team-ml-trainop"
+
+
+@thorough
+def test_a_dashboard_may_go_without_a_label_of_its_own(helm: Helm) -> None:
+    made = helm.objects("--set", "metrics.dashboard.labels.grafana_dashboard=null")
+    assert "grafana_dashboard" not in one(made, "ConfigMap", "trainop-dashboard")["metadata"]["labels"]
 
 
 @thorough

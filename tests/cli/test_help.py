@@ -94,6 +94,15 @@ def test_no_color_is_obeyed() -> None:
             "no installed framework serves PaddleJob; there are: MXJob, MxJob, PyTorchJob, TFJob, TfJob, XGBoostJob "
             "(see trainop operator --help)",
         ),
+        (
+            ["operator", "--metrics-bind-address=8080"],
+            "Invalid value for '--metrics-bind-address': 8080 is no address to listen on; write :8080 or "
+            "127.0.0.1:8080, or 0 for none (see trainop operator --help)",
+        ),
+        (
+            ["operator", "--namespace=team-a,Team_B"],
+            "no namespace can be called Team_B: names have a-z, 0-9 and dashes (see trainop operator --help)",
+        ),
         (["operator", "extra"], "Got unexpected extra argument (extra) (see trainop operator --help)"),
         (["operater"], "No such command 'operater' (see trainop --help)"),
         (["--bogus"], "No such option '--bogus' (see trainop --help)"),

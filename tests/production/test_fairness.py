@@ -16,7 +16,7 @@ from tests.chart.account import granted
 from tests.chart.helm import Helm
 from tests.cluster import waiting
 from tests.production.process import once, until
-from tests.production.proxy import Answer, Call, Delay, Match
+from tests.production.proxy import Answer, Call, Delay, Entry, Match
 from tests.production.site import Site, finish
 from tests.production.witness import Witness
 from tests.scenarios.stage import Stage
@@ -85,6 +85,25 @@ async def test_a_server_that_is_busy_is_asked_less_at_once_and_not_before_the_ti
     assert all(after - before >= 0.99 for before, after in pairwise(told))
     assert most > 32
     assert most_then <= most / 2
+
+
+async def test_a_thousand_members_that_nobody_may_make_cost_one_request_for_each_try(site: Site) -> None:
+    """SECURITY: stop at the first 403."""
+    job = site.job("forbidden", Worker=1000)
+    enforce = "pod-security.kubernetes.io/enforce=restricted"
+    site.cluster.run("label", "namespace", site.namespace, enforce)
+    async with site.operator() as replica:
+        await job.submit()
+        told = await job.until_state("Blocked")
+        assert told["status"]["conditions"][-1]["reason"] == "Forbidden"
+
+        def refused() -> list[Entry]:
+            return [entry for entry in replica.proxy.calls(_makes_a_child) if entry.code == 403]
+
+        await once("it has been tried again", lambda: len(refused()) > 3)
+        asked = replica.proxy.calls(_makes_a_child)
+    assert len(asked) == len(refused())
+    assert {entry.at_once for entry in asked} == {1}
 
 
 async def _big_tenant(site: Site) -> list[Stage]:

@@ -142,6 +142,9 @@ async def test_who_takes_over_knows_everything_already(site: Site, record_proper
             await job.submit()
         for job in jobs:
             await job.run_all()
+        assert await heir.operator.sample("trainop_cache_objects", resource="jobs") == len(jobs)
+        for waits in ("trainop_queue_depth", "trainop_queue_oldest_seconds"):  # an alert would ring
+            assert await heir.operator.sample(waits) == 0
         started = time.monotonic()
         leader.operator.send(Signals.SIGTERM)
         await takeover(heir, started, record_property)

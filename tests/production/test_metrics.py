@@ -170,7 +170,10 @@ async def _counted(operator: Operator, namespace: str) -> Tally:
 
 
 async def _sensible(operator: Operator, site: Site) -> None:
-    """The series of its own, of an operator that has done all there was to do."""
+    """The series of its own, of an operator that has done all there was to do; no job is named, as anybody may ask."""
+    for path in ("/metrics", "/healthz", "/readyz"):
+        _, page = await operator.get(path)
+        assert not [name for name in NAMES if f"{name}-" in page]
     assert await operator.leads()
     assert await operator.sample("trainop_queue_depth") == 0
     assert await operator.sample("trainop_reconcile_seconds_count", result="error") == 0

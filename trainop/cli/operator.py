@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from typing import Any
 
 import click
 
 from trainop import registry
 from trainop.cli.options import Accelerators, Seconds, accelerated
-from trainop.errors import BrokenFramework
+from trainop.errors import BrokenFramework, Usage
 from trainop.framework import Framework
 from trainop.model import GVK, Settings
 from trainop.operator import logs, probes
@@ -19,6 +20,7 @@ from trainop.operator.app import Election, Options, serve
 from trainop.operator.controller import only
 from trainop.operator.lease import Terms
 
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 log = logging.getLogger(__name__)
 
 
@@ -29,7 +31,10 @@ class Address(click.ParamType[str]):
         """Empty: do not listen."""
         if value in ("", "0"):
             return ""
-        probes.parse(value)
+        try:
+            probes.parse(value)
+        except Usage as error:
+            self.fail(str(error), param, ctx)
         return str(value)
 
 
@@ -223,7 +228,11 @@ def _installed(*, skip_broken: bool) -> dict[GVK, Framework[Any]]:
 
 def _namespaces(flags: tuple[str, ...]) -> tuple[str, ...]:
     words = flags or (os.environ.get("KUBEFLOW_NAMESPACE", ""),)
-    return tuple(dict.fromkeys(name.strip() for word in words for name in word.split(",") if name.strip()))
+    names = dict.fromkeys(name.strip() for word in words for name in word.split(",") if name.strip())
+    if odd := [name for name in names if not _NAMESPACE.fullmatch(name)]:
+        # In one that cannot be there, nothing would be found and nobody told.
+        raise click.UsageError(f"no namespace can be called {', '.join(odd)}: names have a-z, 0-9 and dashes")
+    return tuple(names)
 
 
 def _run(main: object) -> None:

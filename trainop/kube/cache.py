@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from sys import intern
@@ -9,6 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, structs
 
+from trainop.errors import ApiError, Gone
 from trainop.kube.follower import Follower, number
 from trainop.kube.port import Api, Change, Resource
 from trainop.kube.wire import Metadata, Owner
@@ -17,6 +19,8 @@ from trainop.model import Key, SeenPod, SeenPodGroup, SeenService
 V = TypeVar("V", bound=SeenPod | SeenService | SeenPodGroup)
 V_co = TypeVar("V_co", bound=SeenPod | SeenService | SeenPodGroup, covariant=True)
 
+UNCONFIRMED = 10.0
+"""Seconds after which a watch should have told of what we have put."""
 _name = attrgetter("name")
 
 
@@ -71,6 +75,32 @@ class Cache(Follower[Child[V]]):
         self._wake = wake
         self._held: dict[_Place, _Held[V]] = {}
         self._families: dict[str, _Family[V]] = {}
+        self._unconfirmed: dict[_Place, float] = {}
+        """What is `ours`, and since when, by the loop's time."""
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(super().run())
+            group.create_task(self._confirm())
+
+    async def _confirm(self) -> None:
+        """What no watch tells of is asked for, once: it may be gone, or have lost the label that it is watched by."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(UNCONFIRMED)
+            late = [place for place, since in self._unconfirmed.items() if since <= loop.time() - UNCONFIRMED]
+            for place in late:
+                uid = self._held[place].seen.uid if place in self._held else ""
+                try:
+                    found, news = await self._api.get(self.resource, *place, self._shape), set[Key]()
+                except Gone:
+                    self.forget(*place, uid)
+                except ApiError:
+                    continue  # and asked for the next time
+                else:
+                    self._hold(found, news)
+                    self._tell(news)
+                self._unconfirmed.pop(place, None)
 
     def __len__(self) -> int:
         return len(self._held)
@@ -144,6 +174,7 @@ class Cache(Follower[Child[V]]):
         held = self._held.get(place)
         if held is not None and version >= held.version and held.ours and not ours:
             held.ours = False
+            self._unconfirmed.pop(place, None)
             if not fresh:
                 news.add(held.key)
         if held is not None and version <= held.version:
@@ -154,6 +185,8 @@ class Cache(Follower[Child[V]]):
         if owner is None:
             return
         seen = child.seen()
+        if ours:
+            self._unconfirmed[place] = asyncio.get_running_loop().time()
         if held is None:
             news.add(self._add(place, version, owner, seen, ours=ours))
             return
@@ -183,6 +216,7 @@ class Cache(Follower[Child[V]]):
     def _drop(self, place: _Place, held: _Held[V]) -> Key:
         family = self._families[held.owner]
         del self._held[place], family.members[place]
+        self._unconfirmed.pop(place, None)
         family.views.clear()
         if not family.members:
             del self._families[held.owner]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator
 from typing import Generic
 
+from trainop.errors import Temporary
 from trainop.kube.cache import Cache, Child, V
 from trainop.kube.port import Api, Resource
 from trainop.model import Key
@@ -35,8 +36,19 @@ class Caches(Generic[V]):
     def __iter__(self) -> Iterator[Cache[V]]:
         return iter(self._caches.values())
 
+    async def filled(self) -> None:
+        """Of several namespaces, one in which nothing may be listed does not keep the others waiting."""
+        for cache in self:
+            await (cache.answered if len(self._caches) > 1 else cache.synced).wait()
+
     def of(self, owner_uid: str, namespace: str) -> tuple[V, ...]:
         return self._at(namespace).of(owner_uid, namespace)
+
+    def check(self, namespace: str) -> None:
+        """Raises Temporary where it is not known yet what is there."""
+        cache = self._at(namespace)
+        if not cache.synced.is_set():
+            raise Temporary(f"{cache.where} have not been listed yet{cache.refusal and ': ' + cache.refusal}")
 
     def refusal(self, namespace: str) -> str:
         return self._at(namespace).refusal

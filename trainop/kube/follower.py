@@ -42,7 +42,7 @@ class Follower(ABC, Generic[T]):
         self.answered = asyncio.Event()
         """Whether there is such a kind for us is known."""
         self.refusal = ""
-        """Why there is not, as the API server says it."""
+        """Why there is not, or not any more, as the API server says it."""
         self.last_heard = float("-inf")
         """The loop's time of the last list or line."""
 
@@ -75,6 +75,7 @@ class Follower(ABC, Generic[T]):
                 log.log(level, "watching %s: %s; trying again", self.where, error)
             except ApiError as error:
                 pause = error.retry_after or 0.0
+                self.refusal = str(error) if isinstance(error, Refused) else self.refusal
                 self._failed(self.resource.plural)
                 if failures == 0:
                     log.warning("watching %s: %s; trying again", self.where, error)
@@ -112,7 +113,7 @@ class Follower(ABC, Generic[T]):
             version = number(self._version_of(change.object))
             if version < self._version:
                 raise Gone(f"the watch went back from version {self._version} to {version}")
-            self._version = version
+            self._version, self.refusal = version, ""
             if change.type != "BOOKMARK":
                 self._take(change)
             self.last_heard = loop.time()

@@ -56,7 +56,8 @@ class Jobs:
     def put_off(self, key: Key, longest: float) -> float:
         """Seconds that a write may still wait, counted from the first time it was put off."""
         now = time.monotonic()
-        return max(0.0, self._due.setdefault(key, now + longest) - now)
+        left = self._due.setdefault(key, now + longest) - now
+        return min(max(0.0, left), longest)  # a sum and its difference may be an ulp more
 
     def put_off_no_longer(self, key: Key) -> None:
         self._due.pop(key, None)

@@ -8,12 +8,12 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from trainop.errors import Usage
+from trainop.errors import ApiError, Usage
 from trainop.framework import Framework
 from trainop.kube.client import Client
 from trainop.kube.credentials import Credentials, load
@@ -25,6 +25,8 @@ from trainop.operator.lease import USUAL, Lease, Terms
 from trainop.operator.metrics import Metrics
 from trainop.operator.signals import Signals
 
+LOOK_AGAIN = 10.0
+"""Seconds between two looks for kinds that are not installed. Where all of them are, nobody looks."""
 log = logging.getLogger(__name__)
 
 
@@ -66,28 +68,41 @@ async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> 
         api = await stack.enter_async_context(
             Client(login, silence=options.silence, answered=metrics.requested)
         )
-        lease = None
+        way = None
         if options.election:
             # A way of its own to the API server: a flood of pods must not keep the lease from being renewed.
             quick = options.election.terms.renew_deadline / 2
             way = await stack.enter_async_context(Client(login, patience=quick, answered=metrics.requested))
-            lease = _lease(way, login, options.election)
-        served = await _served(api, frameworks)
-        controller = Controller(
-            api,
-            served,
-            namespaces=options.namespaces,
-            settings=options.settings,
-            workers=options.workers,
-            metrics=metrics,
-            lease=lease,
-        )
-        await stack.enter_async_context(_answering(controller, lease, options))
-        await stack.enter_async_context(controller.running())
-        _freeze()
-        where = "namespace " + ", ".join(options.namespaces) if options.namespaces else "all namespaces"
-        log.info("serving %s in %s", ", ".join(sorted({gvk.kind for gvk in served})), where)
-        await asyncio.Event().wait()
+        while True:
+            served = await _served(api, frameworks)
+            lease = _lease(way, login, options.election) if way and options.election else None
+            controller = Controller(
+                api,
+                served,
+                namespaces=options.namespaces,
+                settings=options.settings,
+                workers=options.workers,
+                metrics=metrics,
+                lease=lease,
+            )
+            async with _answering(controller, lease, options), controller.running():
+                _freeze()
+                where = (
+                    "namespace " + ", ".join(options.namespaces) if options.namespaces else "all namespaces"
+                )
+                log.info("serving %s in %s", ", ".join(sorted({gvk.kind for gvk in served})), where)
+                await _one_more(api, [it for gvk, it in frameworks.items() if gvk not in served])
+
+
+async def _one_more(api: Client, missing: Collection[Framework[Any]]) -> None:
+    """Until one of these kinds is installed as well. Its CRD may come after the operator, or take its time."""
+    while True:
+        await asyncio.sleep(LOOK_AGAIN)
+        for framework in missing:
+            with suppress(ApiError):
+                if framework.plural in await api.served(framework.group, framework.version):
+                    log.info("%s of %s is installed now: starting anew", framework.kind, framework.group)
+                    return
 
 
 def _lease(api: Client, login: Credentials, election: Election) -> Lease:

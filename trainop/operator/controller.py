@@ -55,6 +55,7 @@ class Controller:
         self.queue = WorkQueue(share=max(1, workers // 2))
         self.jobs = Jobs()
         self._leading = asyncio.Event()
+        self._led_since = 0.0
         if lease:
             lease.tell = self._lead
         ours = f"{labels.OPERATOR_NAME} in ({','.join(sorted({f.controller for f in frameworks.values()}))})"
@@ -119,8 +120,8 @@ class Controller:
                     task.cancel()
 
     async def _filled(self) -> None:
-        for cache in (*self._cluster.pods, *self._cluster.services):
-            await cache.synced.wait()
+        await self._cluster.pods.filled()
+        await self._cluster.services.filled()
         for cache in self._cluster.pod_groups or ():
             await cache.answered.wait()
 
@@ -132,8 +133,10 @@ class Controller:
     def measure(self) -> None:
         """Write down what is known only when someone asks."""
         metrics, now = self.metrics, asyncio.get_running_loop().time()
-        metrics.queue_depth.set(len(self.queue))
-        metrics.queue_oldest.set(self.queue.oldest)
+        # Of one that follows nobody waits for anything; what has come to its queue it would begin with.
+        leads = self._leading.is_set()
+        metrics.queue_depth.set(len(self.queue) if leads else 0)
+        metrics.queue_oldest.set(min(self.queue.oldest, now - self._led_since) if leads else 0)
         metrics.cache_objects.labels("jobs").set(len(self.jobs))
         for kind in (self._cluster.pods, self._cluster.services, self._cluster.pod_groups):
             if kind is not None:
@@ -162,6 +165,7 @@ class Controller:
             return
         for key in self.jobs:
             self.queue.add(key)
+        self._led_since = asyncio.get_running_loop().time()
         self._leading.set()
 
     def _wake(self, key: Key) -> None:
@@ -183,6 +187,9 @@ class Controller:
     async def _one_pass(self, key: Key) -> None:
         started, result = time.monotonic(), "error"
         try:
+            # What is not seen would be made again.
+            self._cluster.pods.check(key.namespace)
+            self._cluster.services.check(key.namespace)
             wake_after = await reconcile(key, self._frameworks[key.gvk], self._cluster)
         except Deposed:
             # Not at once: the lease needs the loop to find out who leads.

@@ -41,7 +41,8 @@ def complaints(controller: Controller, pulse: Pulse, lease: Lease | None) -> Ite
     now = asyncio.get_running_loop().time()
     for watch in controller.watches():
         silence = now - watch.last_heard
-        if watch.synced.is_set() and silence > LONGEST_SILENCE:
+        # Who is told no has an answer, which a new process would get as well.
+        if watch.synced.is_set() and not watch.refusal and silence > LONGEST_SILENCE:
             yield f"nothing was heard of {watch.where} for {silence:.0f} s"
     if lease is not None:
         silence = time.monotonic() - lease.last_heard

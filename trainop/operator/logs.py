@@ -68,7 +68,9 @@ class _Json(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        told = json.dumps(line, ensure_ascii=False)
+        # A terminal obeys some of what JSON need not escape, such as the control characters above 127.
+        return told if told.isprintable() else json.dumps(line)
 
 
 def _one_line(message: str) -> str:

@@ -4,7 +4,8 @@
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
 {{- else -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
-{{- contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) | trunc 50 | trimSuffix "-" -}}
+{{- /* A release may have dots in its name, a Service may not. */ -}}
+{{- contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) | replace "." "-" | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
@@ -58,7 +59,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* The documents of extraCrds, as a YAML list. */}}
 {{- define "trainop.extraCrds" -}}
 {{- $crds := list -}}
-{{- range regexSplit "(?m)^---$" .Values.extraCrds -1 -}}
+{{- range regexSplit "(?m)^---$" (.Values.extraCrds | default "") -1 -}}
 {{- with fromYaml . -}}
 {{- if ne (toString .kind) "CustomResourceDefinition" -}}
 {{- fail "extraCrds: it must be what `trainop crds --framework NAME` prints: --set-file extraCrds=FILE" -}}
@@ -85,7 +86,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $jobs = append $jobs (dict "group" $kind._1 "kind" $kind._0 "resource" (printf "%ss" (lower $kind._0)) "legacy" true) -}}
 {{- end -}}
 {{- end -}}
-{{- $extra := .Values.extraJobs -}}
+{{- $extra := .Values.extraJobs | default list -}}
 {{- range include "trainop.extraCrds" . | fromYamlArray -}}
 {{- $extra = append $extra (dict "group" .spec.group "kind" .spec.names.kind "resource" .spec.names.plural) -}}
 {{- end -}}
@@ -93,6 +94,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if or (empty $enabled) (has (lower .kind) $enabled) (has (printf "%s.%s" (lower .kind) .group) $enabled) }}{{ $jobs = append $jobs . }}{{ end -}}
 {{- end -}}
 {{- toYaml $jobs -}}
+{{- end -}}
+
+{{/* What `helm test` submits: a job of the first of our kinds that is served, as its kind, resource and field of roles, and
+the role and the container that decide. Nothing: none of them is served. */}}
+{{- define "trainop.tested" -}}
+{{- $known := dict "TFJob" "tfReplicaSpecs Worker tensorflow" "MXJob" "mxReplicaSpecs Worker mxnet" "PyTorchJob" "pytorchReplicaSpecs Master pytorch" "XGBoostJob" "xgbReplicaSpecs Master xgboost" -}}
+{{- $found := dict -}}
+{{- range include "trainop.jobs" . | fromYamlArray -}}
+{{- if and (empty $found) (eq .group "kubeflow.org") (hasKey $known .kind) -}}
+{{- $words := get $known .kind | splitList " " -}}
+{{- $found = dict "kind" .kind "resource" .resource "field" (index $words 0) "role" (index $words 1) "container" (index $words 2) -}}
+{{- end -}}
+{{- end -}}
+{{- with $found }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
 {{/* One rule per API group of the served kinds: (dict "context" $ "subresource" "/status" "verbs" (list "patch")).
@@ -177,6 +192,14 @@ topologySpreadConstraints:
 {{- if not (and (gt (int .leaseDurationSeconds) (int .renewDeadlineSeconds)) (gt (int .renewDeadlineSeconds) (int .retryPeriodSeconds))) -}}
 {{- fail "leaderElection: leaseDurationSeconds must be greater than renewDeadlineSeconds, and that greater than retryPeriodSeconds" -}}
 {{- end -}}
+{{- end -}}
+{{- with .Values.podDisruptionBudget -}}
+{{- if and .enabled (gt (int $.Values.replicas) 1) (not (kindIs "string" .minAvailable)) (ge (int .minAvailable) (int $.Values.replicas)) -}}
+{{- fail (printf "podDisruptionBudget.minAvailable: %d of %d replicas can never go, and no node with one be drained: set it lower" (int .minAvailable) (int $.Values.replicas)) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.rbac.install (not .Values.serviceAccount.create) (empty .Values.serviceAccount.name) -}}
+{{- fail "serviceAccount.name: without serviceAccount.create it must be given; the account \"default\", and with it every pod of the namespace, would get the operator's rights" -}}
 {{- end -}}
 {{- if empty (include "trainop.jobs" . | fromYamlArray) -}}
 {{- fail "enabledKinds: none of them is TFJob, MXJob, PyTorchJob, XGBoostJob or in extraJobs or extraCrds" -}}

@@ -7,26 +7,26 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 
 {{/* Not those that the Deployment, the Service and the budget select by. */}}
 {{- define "trainop.testLabels" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}-test
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 58 | trimSuffix "-" }}-test
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{/* The smallest job there is: one worker of the operator's own image, which says its version and ends. */}}
+{{/* The smallest job there is: one member with the operator's own image, which says its version and ends. */}}
 {{- define "trainop.testJob" -}}
 apiVersion: kubeflow.org/v1
 kind: {{ .job.kind }}
 metadata:
   name: {{ .name }}
-  namespace: {{ .namespace }}
+  namespace: {{ .namespace | quote }}
 spec:
   {{- if eq .job.kind "MXJob" }}
   jobMode: MXTrain
   {{- end }}
   runPolicy: { cleanPodPolicy: All, backoffLimit: 2, activeDeadlineSeconds: 240 }
-  {{ eq .job.kind "MXJob" | ternary "mxReplicaSpecs" "tfReplicaSpecs" }}:
-    Worker:
+  {{ .job.field }}:
+    {{ .job.role }}:
       replicas: 1
       restartPolicy: OnFailure
       template:
@@ -45,7 +45,7 @@ spec:
           automountServiceAccountToken: false
           securityContext: {{- include "trainop.podSecurity" .context | nindent 12 }}
           containers:
-            - name: {{ eq .job.kind "MXJob" | ternary "mxnet" "tensorflow" }}
+            - name: {{ .job.container }}
               image: {{ include "trainop.image" .context | quote }}
               imagePullPolicy: {{ .context.Values.image.pullPolicy }}
               command: [trainop, version]
