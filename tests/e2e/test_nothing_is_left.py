@@ -115,9 +115,12 @@ def test_a_node_that_does_not_come_up_is_removed(software: Software) -> None:
     check_that_nothing_is_left(before, software, node.name)
 
 
-def test_what_is_missing_is_told_in_one_line() -> None:
-    argv = [sys.executable, "-m", "tests.e2e", "up"]
-    env = {"PATH": "/nowhere"}
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [(("up",), {"PATH": "/nowhere"}), ((), {"PATH": "/nowhere"}), ((), {FOREIGN: "/nowhere"})],
+)
+def test_what_is_missing_is_told_in_one_line(words: tuple[str, ...], env: dict[str, str]) -> None:
+    argv = [sys.executable, "-m", "tests.e2e", *words]
     done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False)  # noqa: S603 - no input
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert done.stderr.startswith("error: ")
