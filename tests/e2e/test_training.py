@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.controlplane import Cluster
 from tests.e2e import jobs, tensorboard
-from tests.e2e.jobs import Job
+from tests.e2e.jobs import Job, Raw
 from tests.e2e.node import Node
 from tools.environments import MXNET, ROOT, TENSORFLOW, Example
 
@@ -91,8 +91,12 @@ def without_ages(table: str) -> str:
 def test_an_evaluator_and_a_tensorboard_see_what_a_training_without_rights_saves(
     cluster: Cluster, restricted: str, claim: str
 ) -> None:
-    job = jobs.start(cluster, restricted, jobs.read("examples/tensorflow/tfjob_evaluator.yaml"))
+    written = held_back(jobs.read("examples/tensorflow/tfjob_evaluator.yaml"), "Worker")
+    job = jobs.start(cluster, restricted, written)
     evaluator = f"{job.name}-evaluator-0"
+    # Otherwise a short training may be over, and the evaluator removed, before it has looked once.
+    jobs.until("the evaluator looks", lambda: "waits for checkpoints" in job.log(evaluator))
+    let_in(job)
     jobs.until("the evaluator has tried something", lambda: "after step" in job.log(evaluator))
     check_tensorflow(job)
     shown = tensorboard.losses(cluster, restricted, f"{job.name}-tensorboard", steps=range(30, 301, 30))
@@ -124,18 +128,29 @@ def test_members_that_ask_for_a_peer_before_it_has_a_name_find_it_later(
     early: tuple[str, ...],
     variables: dict[str, str],
 ) -> None:
-    written = jobs.with_env(jobs.read(example.file), **variables)
-    field = next(field for field in written["spec"] if field.endswith("ReplicaSpecs"))
-    for role in late:
-        written["spec"][field][role]["template"]["spec"]["schedulingGates"] = [{"name": "trainop.test/late"}]
+    written = held_back(jobs.with_env(jobs.read(example.file), **variables), *late)
     job = jobs.start(cluster, namespace, written)
     first = [f"{job.name}-{member}" for member in early]
     jobs.until("the others are asked for", lambda: all(asked(job, pod) for pod in first))
-    for pod in job.pods().keys() - set(first):
-        patch = '[{"op": "remove", "path": "/spec/schedulingGates"}]'
-        cluster.run("patch", "-n", namespace, "pod", pod, "--type=json", "-p", patch)
+    let_in(job)
     (check_mxnet if example is MXNET else check_tensorflow)(job)
     assert restarts(job) == 0
+
+
+def held_back(job: Raw, *roles: str) -> Raw:
+    """The same, where no node takes the members of these roles until `let_in`."""
+    changed = jobs.with_env(job)
+    field = next(field for field in changed["spec"] if field.endswith("ReplicaSpecs"))
+    for role in roles:
+        changed["spec"][field][role]["template"]["spec"]["schedulingGates"] = [{"name": "trainop.test/late"}]
+    return changed
+
+
+def let_in(job: Job) -> None:
+    patch = '[{"op": "remove", "path": "/spec/schedulingGates"}]'
+    for name, pod in job.pods().items():
+        if pod["spec"].get("schedulingGates"):
+            job.cluster.run("patch", "-n", job.namespace, "pod", name, "--type=json", "-p", patch)
 
 
 def asked(job: Job, pod: str) -> bool:
