@@ -126,6 +126,7 @@ def evaluate() -> None:
     network = Network(*WIDTHS)
     checkpoint = tf.train.Checkpoint(network=network)
     x, y = next(iter(examples()))
+    print(f"evaluator waits for checkpoints in {MODEL_DIR}", flush=True)
     for path in tf.train.checkpoints_iterator(MODEL_DIR):
         checkpoint.restore(path)
         print(f"after step {int(network.steps):>5}  loss {network.loss(x, y):.4f}", flush=True)

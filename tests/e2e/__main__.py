@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.chart import programs as tools
 from tests.cluster import foreground, progress, shared
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Refused
@@ -53,8 +54,9 @@ def _suite() -> int:
     if not shared.named_by_user(FOREIGN, progress.on_stderr):
         programs.find(progress.on_stderr())
         images.archives(progress.on_stderr())
+    tools.helm(progress.on_stderr())
     ready = time.monotonic()
-    code = pytest.main([str(Path(__file__).parent), "--durations=0", "--durations-min=1"])
+    code = pytest.main([str(Path(__file__).parent), "--verbose", "--durations=0", "--durations-min=1"])
     ended = time.monotonic()
     click.echo(f"programs and images {ready - began:.0f} s, node and suite {ended - ready:.0f} s")
     return int(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -103,11 +104,24 @@ def claim(cluster: Cluster, namespace: str, node: Node | None) -> Iterator[str]:
         yield name
 
 
+def _took(terminalreporter: pytest.TerminalReporter) -> dict[str, float]:
+    """Seconds by file, what several tests share left out."""
+    reports = (report for reports in terminalreporter.stats.values() for report in reports)
+    took: dict[str, float] = defaultdict(float)
+    for report in reports:
+        if isinstance(report, pytest.TestReport) and report.when == "call":
+            took[report.nodeid.partition("::")[0]] += report.duration
+    return took
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     node = config.stash.get(_NODE, None)
     if node and node.parts:
         terminalreporter.section("what the node took")
         for text, seconds in node.parts:
             terminalreporter.line(f"{seconds:6.1f} s  {text}")
+    terminalreporter.section("what the tests took")
+    for part, seconds in _took(terminalreporter).items():
+        terminalreporter.line(f"{seconds:6.1f} s  {part}")
     if _LOGS in config.stash:
         terminalreporter.line(f"the logs of its programs and pods are in {config.stash[_LOGS]}")

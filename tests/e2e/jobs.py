@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -15,11 +15,17 @@ from tests.cluster.controlplane import Cluster, Refused
 from tools.environments import ROOT
 
 Raw = dict[str, Any]
-END_LIMIT = (
-    900  # seconds for a training of a few steps: pods get little of a machine that does other things, too
-)
+T = TypeVar("T")
+END_LIMIT = 900
+"""Seconds for a training of a few steps: pods get little of a machine that does other things, too."""
+_PAUSE = 0.5  # seconds between two looks, each of which takes time away from those who train
 _ENDS = ("Succeeded", "Failed")
 _LOSS = re.compile(r"\bloss ([0-9.]+)$", re.MULTILINE)
+
+
+def until(what: str, condition: Callable[[], T]) -> T:
+    """Wait for something to become true in a training."""
+    return waiting.until(what, condition, END_LIMIT, pause=_PAUSE)
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Job:
     def end(self) -> str:
         """Succeeded or Failed, waited for."""
         try:
-            return waiting.until(f"{self.name} has ended", self._end, END_LIMIT)
+            return until(f"{self.name} has ended", self._end)
         except TimeoutError as late:
             raise TimeoutError(f"{late}\n{self.story()}") from late
 

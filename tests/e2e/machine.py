@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.cluster import waiting
 from tests.cluster.build import Unavailable
 from tests.cluster.leash import Process
-from tests.e2e.plot import Plot
+from tests.e2e.plot import Plot, clear_link
 
 LIMIT = 180  # seconds for each step of the start, for a busy machine; an idle one needs two or three
 _BOOT = Path(__file__).with_name("node.sh")
@@ -124,6 +124,7 @@ class Machine:
         """A link to the machine outside, and to nothing else."""
         name, outside = self.plot.name, f"{self.plot.gateway}/24"
         peer = ["peer", "name", "eth0", "netns", str(self._pid)]
+        clear_link(name)  # that of the machine before a reboot
         _ip("link", "add", name, "type", "veth", *peer)
         _ip("address", "add", outside, "dev", name)
         _ip("link", "set", name, "up")

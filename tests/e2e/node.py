@@ -157,7 +157,7 @@ class Node:
         self.cluster = Cluster(known.kubeconfig("admin"), software.control_plane.kubectl)
         self._machine = Machine(self._plot, software.packages)
         self._undo.callback(self._machine.halt)
-        with self._part("making namespaces"):
+        with self._part(f"making the namespaces of {self.name}"):
             self._machine.boot()
 
     def _start_control_plane(self) -> None:

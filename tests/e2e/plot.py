@@ -56,8 +56,13 @@ class Plot:
 def clear(name: str) -> None:
     """Remove all that has this name, once the processes are gone; the kernel takes a moment over them."""
     waiting.until(f"the cgroups of {name} are gone", lambda: _without_cgroups(name))
-    waiting.until(f"the link {name} is gone", lambda: _without_link(name))
+    clear_link(name)
     waiting.until(f"the folder of {name} is gone", lambda: _without_folders(name))
+
+
+def clear_link(name: str) -> None:
+    """It outlives the processes for a moment."""
+    waiting.until(f"the link {name} is gone", lambda: _without_link(name))
 
 
 @contextlib.contextmanager

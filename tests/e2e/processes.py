@@ -7,26 +7,38 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.e2e.node import Node
 
-def of(pod: str) -> list[int]:
+
+def of(node: Node, pod: str) -> list[int]:
     """The programs of a pod, or of all whose names begin so."""
-    return [pid for pid in _all() if _hostname(pid).startswith(pod)]
+    return [pid for pid in _all() if _hostname(pid).startswith(pod) and _is_on(node, pid)]
 
 
-def kill(pod: str) -> None:
+def kill(node: Node, pod: str) -> None:
     """As the kernel does it when memory is short: no goodbye."""
-    for pid in of(pod):
+    for pid in of(node, pod):
         os.kill(pid, signal.SIGKILL)
 
 
-def order(pod: str, code: int) -> None:
+def order(node: Node, pod: str, code: int) -> None:
     """What User.order does, without a kubelet."""
-    [pid] = of(pod)
-    Path(f"/proc/{pid}/root/tmp/order").write_text(str(code))
+    [pid] = of(node, pod)
+    folder = Path(f"/proc/{pid}/root/tmp")
+    (folder / "new").write_text(str(code))
+    (folder / "new").rename(folder / "order")
 
 
 def _all() -> Iterator[int]:
     return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal())
+
+
+def _is_on(node: Node, pid: int) -> bool:
+    """Others, which run beside it, may have pods of the same name."""
+    try:
+        return f"/{node.name}/" in Path(f"/proc/{pid}/cgroup").read_text()
+    except OSError:  # it has ended meanwhile
+        return False
 
 
 def _hostname(pid: int) -> str:

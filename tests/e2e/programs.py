@@ -58,7 +58,7 @@ class Software:
 def find(progress: Progress) -> Software:
     """Builds and fetches it the first time, which takes minutes. Raises Unavailable where no node can run."""
     if sys.platform != "linux" or os.geteuid() != 0:
-        raise Unavailable(f"only root on Linux can run a node: be it, {WAY_OUT}.")
+        raise Unavailable(f"only root on Linux can run a node: become root, {WAY_OUT}.")
     _refuse_without([tool for tool in _TOOLS if not shutil.which(tool)])
     programs: dict[str, Path] = {}
     for sources in (NODE, DNS, PAUSE):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
-from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster, Refused
-from tests.e2e.jobs import END_LIMIT
+from tests.e2e import jobs
 
 
-def losses(cluster: Cluster, namespace: str, service: str) -> dict[int, float]:
-    """By step, as soon as it shows any."""
-    return waiting.until(f"{service} shows losses", lambda: _losses(cluster, namespace, service), END_LIMIT)
+def losses(cluster: Cluster, namespace: str, service: str, *, steps: Sequence[int]) -> list[float]:
+    """As soon as it shows those of all these steps, and of no others: it reads what is new every few seconds."""
+
+    def shown() -> list[float]:
+        told = _losses(cluster, namespace, service)
+        return list(told.values()) if list(told) == list(steps) else []
+
+    return jobs.until(f"{service} shows the losses of all steps", shown)
 
 
 def _losses(cluster: Cluster, namespace: str, service: str) -> dict[int, float]:

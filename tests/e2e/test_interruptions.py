@@ -34,6 +34,7 @@ def uids(user: User) -> set[str]:
 
 
 def test_the_leading_replica_is_killed(user: User, release: Release) -> None:
+    replicas.wait(release)
     with under_way(user, "led"):
         before = uids(user)
         leader = replicas.leader(release)
@@ -50,7 +51,7 @@ def test_the_kubelet_is_restarted_and_a_worker_ends_meanwhile(user: User, our_no
     before = uids(user)
     our_node.stop_kubelet()
     try:
-        processes.order("alone-worker-0", 0)
+        processes.order(our_node, "alone-worker-0", 0)
     finally:
         our_node.start_kubelet()
     user.until_is("alone", "Succeeded", "Failed")

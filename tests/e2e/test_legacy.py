@@ -51,6 +51,13 @@ def test_a_tfjob_trains_with_the_default_parameter_servers(
     assert len(pods(job, "PS")) == 2, "all pods of a job of 2017 stay"
 
 
+def test_a_replica_without_a_type_trains_alone(cluster: Cluster, namespace: str) -> None:
+    job = jobs.start(cluster, namespace, here("tfjob_cpu.yaml", STEPS="90"))
+    check_end(job)
+    (master,) = pods(job, "MASTER")
+    assert len(job.losses(master)) == 3
+
+
 def test_the_tensorboard_of_a_tfjob_shows_the_losses_of_its_master(
     cluster: Cluster, namespace: str, claim: str
 ) -> None:
@@ -63,9 +70,8 @@ def test_the_tensorboard_of_a_tfjob_shows_the_losses_of_its_master(
     check_end(job)
     (master,) = pods(job, "MASTER")
     board = f"tensorboard-{job.get()['spec'].get('RuntimeId') or master.split('-')[1]}"
-    shown = tensorboard.losses(cluster, namespace, board)
-    assert list(shown) == [30, 60, 90]
-    assert list(shown.values()) == pytest.approx(job.losses(master), abs=1e-4)
+    shown = tensorboard.losses(cluster, namespace, board, steps=(30, 60, 90))
+    assert shown == pytest.approx(job.losses(master), abs=1e-4)
 
 
 @pytest.mark.parametrize("file", ["mx_job_dist.yaml", "mxnet_mlkube_mx_job_dist.yaml"])

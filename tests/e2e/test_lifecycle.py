@@ -20,7 +20,7 @@ def gone(user: User, node: Node | None) -> Gone:
     def wait(name: str) -> None:
         user.until(f"nothing of {name} is left", lambda: not user.children(name))
         if node is not None:
-            user.until(f"no process of {name} is left", lambda: not processes.of(name))
+            user.until(f"no process of {name} is left", lambda: not processes.of(node, name))
 
     return wait
 
@@ -44,10 +44,10 @@ def test_a_job_whose_time_to_live_is_over_takes_everything_with_it(user: User, g
     gone("brief")
 
 
-def test_a_job_beyond_its_deadline_fails_and_its_pods_end(user: User) -> None:
+def test_a_job_beyond_its_deadline_fails_and_leaves_nothing(user: User, gone: Gone) -> None:
     user.apply(job("late", workers=2, policy={"activeDeadlineSeconds": 5}))
     user.until_is("late", "Failed")
-    user.until("its pods are gone", lambda: not user.all("pods"))
+    gone("late")
     assert "deadline" in user.explained("late").lower()
 
 
@@ -55,6 +55,7 @@ def test_a_deleted_job_leaves_nothing(user: User, gone: Gone) -> None:
     user.apply(job("deleted", workers=2))
     for worker in ("deleted-worker-0", "deleted-worker-1"):
         user.until_runs(worker)
+    assert len(user.children("deleted")) == 4, "a pod and a service of each worker"
     assert user.trainop("delete", "deleted", "--wait")[0] == 0
     user.until("the job is gone", lambda: user.get("tfjob", "deleted") is None)
     gone("deleted")

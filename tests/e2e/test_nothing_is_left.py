@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -36,56 +36,74 @@ def software() -> Software:
         return programs.find(on_stderr())
 
 
+@dataclass(frozen=True)
+class Way:
+    """To have a node up: what to run, and what it says then."""
+
+    words: tuple[str, ...]
+    says: str
+
+
+UP = Way(("up",), "runs until Ctrl-C")
+SUITE = Way((), "importing docker.io/library/trainop")
+
+
 @contextmanager
-def someone(log: Path) -> Iterator[tuple[subprocess.Popen[str], str, set[Process]]]:
+def someone(way: Way, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str, set[Process]]]:
     """Who has a node up, what it is called, and its processes."""
-    argv = [sys.executable, "-m", "tests.e2e", "up"]
+    argv, log = [sys.executable, "-m", "tests.e2e", *way.words], folder / "log"
+    env = {**os.environ, "PYTEST_ADDOPTS": "-p no:cacheprovider -k two_replicas"}
     with (
-        log.open("w") as progress,
-        subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=progress, text=True) as runner,  # noqa: S603 - no input
+        log.open("w") as file,
+        subprocess.Popen(argv, cwd=ROOT, env=env, stdout=file, stderr=file) as runner,  # noqa: S603 - no input
     ):
+
+        def up() -> bool:
+            assert runner.poll() is None, log.read_text()
+            return way.says in log.read_text()
+
         try:
-            name = called(runner)
+            waiting.until("a node is up", up, PATIENCE)
+            [name] = set(re.findall(r"trainop-node\d+", log.read_text()))
             yield runner, name, traces.descendants(runner.pid)
         finally:
             runner.kill()
 
 
-def called(runner: subprocess.Popen[str]) -> str:
-    assert runner.stdout
-    for line in runner.stdout:
-        if found := re.search(r"KUBECONFIG=.*/(trainop-node\d+)-", line):
-            return found[1]
-    raise AssertionError("no node came up")
+def check_that_nothing_is_left(before: set[str], software: Software, name: str) -> None:
+    """More than one look: others on this machine mount things, too, and take them away again."""
+    assert plot.folders(name) == []
+    with suppress(TimeoutError):
+        waiting.until("all is as it was", lambda: not traces.changes(before, software, name), pause=2)
+    assert traces.changes(before, software, name) == set()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("way", "number", "code"), [(SUITE, signal.SIGINT, 2), (UP, signal.SIGINT, 0), (UP, signal.SIGTERM, 0)]
+)
 def test_a_node_is_gone_when_its_owner_was_asked_to_end(
-    software: Software, tmp_path: Path, number: signal.Signals
+    software: Software, tmp_path: Path, way: Way, number: signal.Signals, code: int
 ) -> None:
     before = traces.look(software)
-    with someone(tmp_path / "log") as (runner, name, processes):
+    with someone(way, tmp_path) as (runner, name, processes):
         assert len(processes) > FEWEST
         assert name in "".join(traces.changes(before, software, name))
         runner.send_signal(number)
-        words, _ = runner.communicate(timeout=PATIENCE)
-        assert (runner.returncode, words.splitlines()[-1]) == (0, "stopped; nothing is left behind")
+        assert runner.wait(PATIENCE) == code
     assert traces.alive(processes) == set()
-    assert traces.changes(before, software, name) == set()
-    assert plot.folders(name) == []
+    check_that_nothing_is_left(before, software, name)
 
 
 def test_a_node_ends_with_an_owner_that_is_killed_and_the_next_one_removes_the_rest(
     software: Software, tmp_path: Path
 ) -> None:
     before = traces.look(software)
-    with someone(tmp_path / "log") as (runner, name, processes):
+    with someone(UP, tmp_path) as (runner, name, processes):
         runner.kill()
         runner.wait(PATIENCE)
         waiting.until("its processes are gone", lambda: not traces.alive(processes), PATIENCE)
     plot.tidy()
-    assert traces.changes(before, software, name) == set()
-    assert plot.folders(name) == []
+    check_that_nothing_is_left(before, software, name)
 
 
 def test_a_node_that_does_not_come_up_is_removed(software: Software) -> None:
@@ -94,13 +112,15 @@ def test_a_node_that_does_not_come_up_is_removed(software: Software) -> None:
     node = Node(on_stderr(), broken)
     with pytest.raises(Unavailable, match="kubelet ended by itself"):
         node.start()
-    assert traces.changes(before, software, node.name) == set()
-    assert plot.folders(node.name) == []
+    check_that_nothing_is_left(before, software, node.name)
 
 
-def test_what_is_missing_is_told_in_one_line() -> None:
-    argv = [sys.executable, "-m", "tests.e2e", "up"]
-    env = {"PATH": "/nowhere"}
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [(("up",), {"PATH": "/nowhere"}), ((), {"PATH": "/nowhere"}), ((), {FOREIGN: "/nowhere"})],
+)
+def test_what_is_missing_is_told_in_one_line(words: tuple[str, ...], env: dict[str, str]) -> None:
+    argv = [sys.executable, "-m", "tests.e2e", *words]
     done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False)  # noqa: S603 - no input
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert done.stderr.startswith("error: ")

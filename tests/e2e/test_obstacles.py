@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from tests.e2e.user import IMAGE, LITTLE, User, job
 
 ABSENT = "trainop-examples/absent:1"
@@ -13,19 +16,13 @@ QUOTA = {
 }
 
 
-def explained(user: User, name: str, *words: str) -> None:
-    """Wait until trainop says so: the kubelet and the scheduler take their time."""
-    said = ""
-
-    def told() -> bool:
-        nonlocal said
-        said = user.explained(name)
-        return all(word in said for word in words)
-
-    try:
-        user.until(f"{words} are told", told)
-    except TimeoutError as error:
-        raise AssertionError(f"{error}; it says:\n{said}") from error
+def mend(user: User, name: str, **container: Any) -> None:
+    """Change the job, and do the last thing that trainop says is to be done."""
+    _, said = user.trainop("explain", name, "-o", "json")
+    kubectl, *words = json.loads(said)["findings"][0]["next"][-1].split()
+    assert kubectl == "kubectl"
+    user.apply(job(name, **container))
+    user.cluster.run(*words)
 
 
 def ends_well(user: User, name: str, *workers: str) -> None:
@@ -37,17 +34,15 @@ def ends_well(user: User, name: str, *workers: str) -> None:
 
 def test_an_image_that_is_not_there_is_named_and_the_mended_job_runs(user: User) -> None:
     user.apply(job("absent", image=ABSENT))
-    explained(user, "absent", ABSENT, "cannot be pulled")
-    user.apply(job("absent", image=IMAGE))
-    user.kubectl("delete", "pod", "absent-worker-0")
+    user.until_explained("absent", f"the image {ABSENT} of worker-0 cannot be pulled")
+    mend(user, "absent", image=IMAGE)
     ends_well(user, "absent", "absent-worker-0")
 
 
 def test_a_request_that_no_node_can_meet_is_named_and_the_mended_job_runs(user: User) -> None:
     user.apply(job("greedy", resources={"requests": {"cpu": "1000"}, "limits": {"cpu": "1000"}}))
-    explained(user, "greedy", "greedy-worker-0", "cpu")
-    user.apply(job("greedy", resources=LITTLE))
-    user.kubectl("delete", "pod", "greedy-worker-0")
+    user.until_explained("greedy", "no node takes worker-0: there is not enough cpu")
+    mend(user, "greedy", resources=LITTLE)
     ends_well(user, "greedy", "greedy-worker-0")
 
 
@@ -57,6 +52,6 @@ def test_a_quota_is_named_and_a_larger_one_lets_the_job_run(user: User) -> None:
         "the quota counts", lambda: (user.get("resourcequota", "small") or {}).get("status", {}).get("hard")
     )
     user.apply(job("crowd", workers=2))
-    explained(user, "crowd", "quota small", "pods")
+    user.until_explained("crowd", "quota small: pods 1 of 1 used")
     user.kubectl("patch", "resourcequota", "small", "--type=merge", "-p", '{"spec": {"hard": {"pods": "5"}}}')
     ends_well(user, "crowd", "crowd-worker-0", "crowd-worker-1")

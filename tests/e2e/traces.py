@@ -12,7 +12,9 @@ from tests.e2e.programs import Software
 from tests.image.workshop import Workshop, cache
 
 _SETTINGS = ("kernel", "net", "vm")
-_RESTLESS = re.compile(r"/(random/|ns_last_pid|nr$|nf_conntrack_count|stat_refresh|sched_domain)")
+_RESTLESS = re.compile(
+    r"/(random/|ns_last_pid|nr$|nf_conntrack_count|stat_refresh|sched_domain|perf_event_max_sample_rate)"
+)
 _FOLDERS = ("/", "/etc", "/etc/cni", "/etc/cni/net.d", "/opt", "/run", "/usr/lib", "/usr/libexec")
 _VARIABLE = ("/var", "/var/lib", "/var/lib/cni", "/var/lib/kubelet", "/var/log")
 _RULES = "for family in iptables ip6tables; do /usr/sbin/xtables-nft-multi $family-save; done"

@@ -22,12 +22,14 @@ PATIENCE = 300
 """Seconds, on a machine that may be busy: an idle one needs a few."""
 IMAGE = "trainop-examples/mxnet:1"
 """Any image with a Python in it."""
-OBEY = """
-import os, pathlib, sys, time
+WAITS, OBEYS = "waiting for an order", "obeying"
+OBEY = f"""
+import pathlib, sys, time
 order = pathlib.Path("/tmp/order")
-print("waiting for an order", flush=True)
+print("{WAITS}", flush=True)
 while not order.exists():
     time.sleep(0.1)
+print("{OBEYS}", flush=True)
 sys.exit(int(order.read_text()))
 """
 """Runs until it is told with what code to end."""
@@ -89,7 +91,7 @@ class User:
             statuses = found.get("status", {}).get("containerStatuses", [])
             ready = bool(statuses) and all("running" in status["state"] for status in statuses)
             uid: str = found.get("metadata", {}).get("uid", "")
-            return uid if ready and uid != but and "waiting for an order" in self.log(pod) else ""
+            return uid if ready and uid != but and WAITS in self.log(pod) else ""
 
         return self.until(f"pod {pod} runs", runs)
 
@@ -100,7 +102,16 @@ class User:
 
     def order(self, pod: str, code: int) -> None:
         """Have a pod that obeys end with that code."""
-        self.kubectl("exec", pod, "--", "sh", "-c", f"echo {code} > /tmp/new && mv /tmp/new /tmp/order")
+
+        def ordered() -> bool:
+            with suppress(Refused):
+                self.kubectl(
+                    "exec", pod, "--", "sh", "-c", f"echo {code} > /tmp/new && mv /tmp/new /tmp/order"
+                )
+                return True
+            return OBEYS in self.log(pod)  # it may have ended before the one who brought the order
+
+        self.until(f"{pod} has its order", ordered)
 
     def trainop(self, *words: str) -> tuple[int, str]:
         """The exit code, and all that it says."""
@@ -108,6 +119,20 @@ class User:
             self.argv(*words), env=self.environment(), capture_output=True, text=True, check=False
         )
         return done.returncode, done.stdout + done.stderr
+
+    def until_explained(self, name: str, *words: str) -> None:
+        """Wait until trainop says so: the kubelet and the scheduler take their time."""
+        said = ""
+
+        def told() -> bool:
+            nonlocal said
+            said = self.explained(name)
+            return all(word in said for word in words)
+
+        try:
+            self.until(f"{words} are told", told)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}; it says:\n{said}") from error
 
     def explained(self, name: str) -> str:
         """What `trainop explain` says, without its line breaks."""

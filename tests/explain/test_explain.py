@@ -71,6 +71,22 @@ def test_why_an_image_cannot_be_pulled_is_taken_from_the_event_that_tells_it() -
     assert found.next[0] == "the registry has no such image: check its name and tag"
 
 
+def test_pods_that_cannot_start_are_to_be_deleted_after_an_edit_of_the_job() -> None:
+    told = "after a change of the job, delete what was made before it:"
+    image, room = the("an image that is not there"), the("no node with room")
+    assert image.next[-2:] == (told, "kubectl -n ns delete pod mnist-worker-0")
+    assert room.next[-2:] == (told, "kubectl -n ns delete pod mnist-worker-0 mnist-worker-1")
+
+
+def test_the_command_stays_short_where_many_pods_cannot_start() -> None:
+    pods = (a_pod("Worker", i, container=waiting("ErrImagePull", "not found")) for i in range(6))
+    [found] = explain(a_scene(*pods, status=CREATED, Worker=6)).findings
+    assert found.next[-1] == (
+        "kubectl -n ns delete pod -l training.kubeflow.org/job-name=mnist "
+        "--field-selector=status.phase=Pending"
+    )
+
+
 def test_a_crash_loop_shows_the_last_lines_and_what_the_policy_makes_of_it() -> None:
     assert the("a crash loop").evidence == (
         "worker-0 has been restarted 4 times in place",

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainop import template
-from trainop.engine import quantity
+from trainop.engine import labels, quantity
 from trainop.engine.roster import State
 from trainop.explain.evidence import Container, Evidence
 from trainop.explain.findings import Finding, alike, kubectl
-from trainop.explain.members import Row, named, rows
+from trainop.explain.members import FEW, Row, named, rows
 
 NO_IMAGE = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
@@ -104,9 +104,8 @@ def _no_place(evidence: Evidence, told: str, members: list[Row]) -> Finding:
             then.append(remedy.format(thing))
     because = f": there is {' and '.join(whys)}" if whys else ""
     message = f"no node takes {named(members)}{because}."
-    describe = kubectl(evidence, "describe", "pod", members[0].pod_name)
     lines = (told, *_requests(members[0]), *_largest(evidence, told))
-    return Finding("Unschedulable", message, lines, (*then, describe))
+    return Finding("Unschedulable", message, lines, (*then, *_afterwards(evidence, members)))
 
 
 def _things(pattern: str, told: str) -> list[str]:
@@ -155,8 +154,8 @@ def no_image(evidence: Evidence) -> Iterator[Finding]:
     for (image, reason, detail), members in alike(found).items():
         why = next((why for pattern, why in WHY_NO_IMAGE if re.search(pattern, detail, re.IGNORECASE)), "")
         message = f"the image {image} of {named(members)} cannot be pulled."
-        look = kubectl(evidence, "describe", "pod", members[0].pod_name)
-        yield Finding("ImagePull", message, (f"{reason}: {detail}",), tuple(filter(None, (why, look))))
+        then = (*filter(None, (why,)), *_afterwards(evidence, members))
+        yield Finding("ImagePull", message, (f"{reason}: {detail}",), then)
 
 
 def _image(row: Row, container: Container) -> str:
@@ -175,8 +174,8 @@ def no_container(evidence: Evidence) -> Iterator[Finding]:
                 why, then = cause.format(*match.groups()), remedy.format(*match.groups())
                 break
         message = f"container {container} of {named(members)} cannot start: {why}."
-        look = kubectl(evidence, "describe", "pod", members[0].pod_name)
-        yield Finding("ContainerCannotStart", message, (f"{reason}: {told}",), (then, look))
+        steps = (then, *_afterwards(evidence, members))
+        yield Finding("ContainerCannotStart", message, (f"{reason}: {told}",), steps)
 
 
 def no_volume(evidence: Evidence) -> Iterator[Finding]:
@@ -188,5 +187,16 @@ def no_volume(evidence: Evidence) -> Iterator[Finding]:
         volume = re.search(r"volume \"([^\"]+)\"", told)
         which = f"volume {volume[1]}" if volume else "a volume"
         message = f"{named(members)} cannot start: {which} cannot be mounted."
-        then = ("mend what the node says of the volume, or correct the pod template",)
-        yield Finding("VolumeMount", message, (told,), then)
+        then = "mend what the node says of the volume, or correct the pod template"
+        yield Finding("VolumeMount", message, (told,), (then, *_afterwards(evidence, members)))
+
+
+def _afterwards(evidence: Evidence, members: list[Row]) -> tuple[str, ...]:
+    """An edit of a job counts for the pods that are made from then on, and these are there already."""
+    names = [row.pod_name for row in members]
+    whole = ("-l", f"{labels.JOB_NAME}={evidence.job.name}", "--field-selector=status.phase=Pending")
+    return (
+        kubectl(evidence, "describe", "pod", names[0]),
+        "after a change of the job, delete what was made before it:",
+        kubectl(evidence, "delete", "pod", *(names if len(names) <= FEW + 1 else whole)),
+    )
