@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 from click.testing import CliRunner, Result
@@ -87,6 +88,12 @@ def test_a_framework_that_somebody_installs_is_found(install: Install) -> None:
         ("leaving", "import sys; sys.exit('enough')", "SystemExit: enough"),
         ("empty", "", "AttributeError: "),
         ("misnomer", "FRAMEWORK = 'a string'", "it is of type str, not a trainop.framework.Framework"),
+        (
+            "mistyped",
+            LIKE_TENSORFLOW.format(changes="name='m', kind='MJob', plural='mjobs', port='7', roles=['A']"),
+            "roles is ['A'], not tuple[Role, ...]; port is '7', not int",
+        ),
+        ("halfwritten", "def broken(:", "SyntaxError: invalid syntax ("),
     ],
 )
 def test_one_that_cannot_be_used_is_refused_with_its_name_its_file_and_the_reason(
@@ -148,6 +155,48 @@ def test_those_that_can_be_used_are_found_beside_all_that_cannot(install: Instal
         registry.frameworks()
 
 
+def test_the_line_that_raises_is_told(install: Install, tmp_path: Path) -> None:
+    install("deep", "from dataclasses import replace\n\nFRAMEWORK = replace(5)\n")
+    with pytest.raises(BrokenFramework) as refusal:
+        registry.frameworks()
+    assert str(refusal.value).endswith(f" ({tmp_path}/deep_module.py, line 3)")
+
+
+# --- as its functions are asked ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("render",), ("run", "--run-dir", "state")])
+def test_a_command_in_which_it_raises_ends_with_one_line_about_it(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"raisingin{words[0]}"
+    changes = f"name='{name}', kind='RaisingJob', plural='raisingjobs', bootstrap=lambda *job: 1 / 0"
+    install(name, LIKE_TENSORFLOW.format(changes=changes))
+    pod = {"containers": [{"name": "tensorflow", "image": "i", "command": ["true"]}]}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "RaisingJob",
+        "metadata": {"name": "up"},
+        "spec": {"tfReplicaSpecs": {"Worker": {"template": {"spec": pod}}}},
+    }
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    result = CliRunner().invoke(cli.main, [*words, "job.json"])
+    assert result.exit_code == 2, result.output
+    file, line = tmp_path / f"{name}_module.py", result.stderr.splitlines()[-1]
+    assert line.startswith(
+        f"trainop: the framework '{name}' ({name}_module:FRAMEWORK, {file}, of {name} 1.2) "
+    )
+    assert f" raised ZeroDivisionError: division by zero ({file}, line 5); " in line
+
+
+def test_an_error_of_our_own_is_blamed_on_nobody() -> None:
+    nothing: Any = None
+    with pytest.raises(TypeError) as error:
+        registry.called(nothing)
+    assert registry.blamed(error.value) is None
+
+
 # --- as the operator starts -------------------------------------------------------------------------------------
 
 
@@ -169,5 +218,5 @@ def test_the_operator_serves_the_others_if_it_is_told_to(install: Install) -> No
     install("brokenfour", "1 / 0")
     result = operator("--skip-broken-frameworks")
     first, last = result.stderr.splitlines()
-    assert "cannot be used: ZeroDivisionError: division by zero; its jobs are not served" in first
+    assert first.endswith("brokenfour_module.py, line 1); its jobs are not served")
     assert last == "trainop: there is no kubeconfig /nowhere"  # it got as far as to look for the cluster

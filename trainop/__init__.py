@@ -23,6 +23,7 @@
     podschema.py  the schema of a pod template, for crd.py                      (core)
     framework.py  the contract a framework folder fills in                      (contract)
     manner.py     the part of it for kinds that are read and told otherwise     (contract)
+    records.py    whether a record has values of its types                      (data)
     model.py      the nouns: Job, Member, Topology, World, Action, Plan         (data)
     api/          the fields users write and read                               (data)
     errors.py     the error tree                                                (data)

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from pydantic import PydanticUserError
+
 from trainop import rules
 from trainop.api.spec import POD_TEMPLATE
 from trainop.api.status import JobStatus
+from trainop.errors import BrokenFramework
 from trainop.framework import Framework
 from trainop.podschema import Schema, pod_template_schema
 
@@ -111,7 +114,11 @@ def _any_job(framework: Framework[Any]) -> Schema:
 
 def job_schema(framework: Framework[Any]) -> Schema:
     """Of a job in the shape of the kind's models."""
-    spec = _model(framework.spec.model_json_schema(by_alias=True))
+    try:
+        spec = _model(framework.spec.model_json_schema(by_alias=True))
+    except (TypeError, PydanticUserError) as error:
+        told = str(error).partition("\n")[0]
+        raise BrokenFramework(f"the framework {framework.name} has no CRD: {told}") from error
     status = _model(JobStatus.model_json_schema(by_alias=True))
     status["description"] = "What the operator has seen and done."
     schema: Schema = {
@@ -169,7 +176,7 @@ def _structural(field: str, source: Schema, models: dict[str, Schema]) -> Schema
             return {**_shared(source), **_parts(field, kind, source, models)}
         case _ if POD_TEMPLATE in source:
             return {**pod_template_schema(), **_shared(source)}
-    raise TypeError(f"a CRD has no way to say what the field {field!r} may be: {source}")
+    raise TypeError(f"a CRD has no way to say what the field {field!r} may be")
 
 
 def _parts(field: str, kind: str, source: Schema, models: dict[str, Schema]) -> Schema:

@@ -1,15 +1,18 @@
-"""The installed frameworks, found by entry point; a broken one stops the program and is named."""
+"""The installed frameworks, found by entry point; a broken one stops the program and is named, with the place."""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Collection
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from trainop.errors import BrokenFramework, Usage
 from trainop.framework import Framework
 from trainop.model import GVK
+from trainop.records import mistakes
 
 GROUP = "trainop.frameworks"
 
@@ -65,13 +68,58 @@ def called(names: Collection[str]) -> list[Framework[Any]]:
     return [each for framework in wanted for each in (framework, *framework.dialects)]
 
 
+def owner(group: str, kind: str, plural: str) -> str | None:
+    """The name of the framework that has this kind, or this resource, in any version."""
+    for framework in found().frameworks.values():
+        if framework.group == group and (framework.kind == kind or framework.plural == plural):
+            return framework.name
+    return None
+
+
+def blamed(error: BaseException) -> str | None:
+    """A sentence about the framework in whose code this came up; None: it was in nobody's."""
+    for entry in entry_points(group=GROUP):
+        if _place(error, source(entry.module)):
+            told = f"the framework {_source(entry)} raised {told_of(error, source(entry.module))}"
+            return f"{told}; `trainop check-framework {entry.name}` tells more"
+    return None
+
+
+def source(module: str) -> Path | None:
+    """The file of a module, or the folder of a package; None: there is none."""
+    try:
+        spec = find_spec(module)
+    except (Exception, SystemExit):  # a package around it is as broken as it is
+        return None
+    if not spec or not spec.origin:
+        return None
+    return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+
+
+def told_of(error: BaseException, home: Path | None) -> str:
+    """What it is, and the last line below `home` that it came through."""
+    message, place = str(error), _place(error, home)
+    if isinstance(error, SyntaxError):
+        message, place = error.msg, f"{error.filename}, line {error.lineno}"
+    return f"{type(error).__name__}: {message}" + (f" ({place})" if place else "")
+
+
+def _place(error: BaseException, home: Path | None) -> str:
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if home and Path(frame.filename).resolve().is_relative_to(home.resolve()):
+            return f"{frame.filename}, line {frame.lineno}"
+    return ""
+
+
 def _load(entry: EntryPoint) -> Framework[Any]:
     try:
         framework = entry.load()
     except (Exception, SystemExit) as error:  # whatever the code of a stranger does when it is imported
-        raise _broken(entry, f"{type(error).__name__}: {error}") from error
+        raise _broken(entry, told_of(error, source(entry.module))) from error
     if not isinstance(framework, Framework):
         raise _broken(entry, f"it is of type {type(framework).__name__}, not a trainop.framework.Framework")
+    if wrong := "; ".join(map(str, mistakes(framework))):
+        raise _broken(entry, wrong)
     return framework
 
 
@@ -94,8 +142,7 @@ def _source(entry: EntryPoint) -> str:
 
 
 def _file(entry: EntryPoint) -> str:
-    try:
-        spec = find_spec(entry.module)
-    except (Exception, SystemExit):  # a package around it is as broken as it is
-        spec = None
-    return spec.origin if spec and spec.origin else "no file"
+    home = source(entry.module)
+    if home is None:
+        return "no file"
+    return str(home / "__init__.py" if home.is_dir() else home)

@@ -139,8 +139,12 @@ class Names(NamedTuple):
     kind: str
     group: str
 
+    @property
+    def plural(self) -> str:
+        return f"{self.kind.lower()}s"
+
     def fill(self, text: str) -> str:
-        words = {"upper": self.name.upper(), "plural": f"{self.kind.lower()}s", **self._asdict()}
+        words = {"upper": self.name.upper(), "plural": self.plural, **self._asdict()}
         return Template(text).substitute(words)
 
 

@@ -38,13 +38,16 @@ def failures(framework: object, *examples: Path) -> dict[str, Result]:
     return {result.check: result for result in run(framework, *examples) if not result.ok}
 
 
+def every_check() -> set[str]:
+    return {name for stage in contract.STAGES for name in stage}
+
+
 @pytest.mark.parametrize("kind", KNOWN)
 def test_every_framework_we_know_keeps_the_contract(kind: str) -> None:
     examples = [path for path in EXAMPLES.rglob("*job.yaml") if f"kind: {kind}" in path.read_text()]
     results = run(KNOWN[kind], *examples)
     assert [result for result in results if not result.ok] == []
-    every = {**contract.FACTS, **contract.SCHEMA, **contract.BEHAVIOUR}
-    assert every.keys() <= {result.check for result in results}
+    assert every_check() <= {result.check for result in results}
 
 
 # --- one broken framework for each check --------------------------------------------------------------------
@@ -53,9 +56,10 @@ def test_every_framework_we_know_keeps_the_contract(kind: str) -> None:
 def spec_with(annotation: Any, **about: Any) -> type[JobSpec]:
     """A spec of a concert with one field more."""
     fields: dict[str, Any] = {
-        "__annotations__": {"replica_specs": dict[str, ReplicaSpec], "more": annotation},
+        "__annotations__": {"replica_specs": dict[str, ReplicaSpec], "encore": bool, "more": annotation},
         "__module__": __name__,
         "replica_specs": Field(alias="choir", min_length=1, description="The roles."),
+        "encore": Field(False, description="Whether there is one."),
         "more": Field(**{"default": None, **about}),
     }
     return type("Spec", (JobSpec,), fields)
@@ -108,6 +112,10 @@ def a_rule(**changes: Any) -> Rule[Any]:
     return Rule(**{**fields, **changes})
 
 
+def a_role(decides: Any) -> Role:
+    return Role("Singer", decides=decides)
+
+
 def in_its_way(**ways: Any) -> Framework[Any]:
     """A concert that is written as it is understood, but for this."""
     plain = {"read": lambda raw: Reading(raw["spec"] or {}), "write": lambda spec: spec}
@@ -120,11 +128,12 @@ def scribbling(raw: dict[str, Any]) -> Reading:
 
 
 BROKEN: dict[str, Framework[Any]] = {
-    "the spec is a model of the API": broken(spec=int),
+    "every field is of its type": broken(spec=int),
     "names are what Kubernetes takes": broken(kind="concert"),
     "roles have names of their own": broken(roles=(Role("Singer", decides=1), Role("singer"))),
     "there is a role that decides": broken(roles=(Role("Singer"), Role("Conductor"))),
     "its sentences can be filled in": broken(wording=Wording(running="{nobody} sings")),
+    "its kind is nobody else's": broken(kind="TFJob", plural="others", group="kubeflow.org"),
     "the CRD can be made": broken(spec=spec_with(int | list[str], description="Either.")),
     "the CRD is structural": broken(
         spec=spec_with(
@@ -135,6 +144,7 @@ BROKEN: dict[str, Framework[Any]] = {
     "the CRD is small enough": broken(spec=Overweight),
     "every field has a description": broken(spec=spec_with(bool)),
     "a job of its kind can be written": broken(rules=(a_rule(holds=lambda job: False),)),
+    "every member has an environment": broken(bootstrap=lambda job, topology: {}),
     "reading changes nothing": in_its_way(read=scribbling),
     "jobs are read as they are written": in_its_way(
         write=lambda spec: {**spec, "encore": not spec.get("encore")}
@@ -172,8 +182,7 @@ BROKEN: dict[str, Framework[Any]] = {
 
 
 def test_there_is_a_broken_framework_for_each_check() -> None:
-    every = {**contract.FACTS, **contract.SCHEMA, **contract.BEHAVIOUR}
-    assert BROKEN.keys() == every.keys() | {"a job of its kind can be written"}
+    assert BROKEN.keys() == every_check()
 
 
 @pytest.mark.parametrize("check", BROKEN)
@@ -305,6 +314,48 @@ def test_an_api_server_is_asked_whether_it_takes_the_crd(crds: Cluster) -> None:
 
 def test_a_cluster_that_does_not_answer_is_not_asked(tmp_path: Path) -> None:
     assert cluster.answering(lambda: load(str(tmp_path / "nowhere"))) is None
+
+
+def test_what_raises_is_told_with_its_line_and_nothing_is_asked_of_it_after_that() -> None:
+    def untidy(job: Job[Any], topology: Any) -> Any:
+        return lambda me: {"RANK": str(nobody)}  # type: ignore[name-defined]  # noqa: F821 - what is looked for
+
+    results = list(contract.run(lambda: broken(bootstrap=untidy), home=Path(__file__)))
+    assert all(result.ok for result in results[:-1])
+    assert results[-1].check == "every member has an environment"
+    assert results[-1].message == (
+        f"NameError: name 'nobody' is not defined ({__file__}, line {untidy.__code__.co_firstlineno + 1})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"port": "7000"}, "port is '7000', not int"),
+        ({"short_names": "con"}, "short_names is 'con', not tuple[str, ...]"),
+        ({"roles": Role("Singer", decides=1)}, "not tuple[Role, ...]"),
+        ({"roles": (a_role("1"),)}, "roles[0].decides is '1', not int | None"),
+        ({"bootstrap": None}, "bootstrap is None, not Callable[[Job[JobSpec], Topology], Bootstrap]"),
+        ({"rules": ("self.spec",)}, "rules is ('self.spec',), not tuple[Rule[JobSpec], ...]"),
+        ({"one_machine": None}, "one_machine is None, not Env"),
+        ({"dialects": (broken(port=None),)}, "dialects[0].port is None, not int"),
+    ],
+)
+def test_a_field_of_another_type_is_named(changes: dict[str, Any], words: str) -> None:
+    (only,) = failures(broken(**changes)).values()
+    assert only.check == "every field is of its type"
+    assert words in only.message
+
+
+@pytest.mark.parametrize(
+    ("bootstrap", "words"),
+    [
+        (lambda job, topology: None, "bootstrap gives None"),
+        (lambda job, topology: lambda me: None, "sample-singer-0 is told None"),
+    ],
+)
+def test_a_bootstrap_that_gives_nothing_is_told(bootstrap: Any, words: str) -> None:
+    assert words in failures(broken(bootstrap=bootstrap))["every member has an environment"].message
 
 
 def raising() -> object:

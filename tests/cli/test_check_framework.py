@@ -29,7 +29,9 @@ def test_by_path_folder_or_name(target: str) -> None:
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("ok   it can be imported\n")
     assert "FAIL" not in result.stdout
-    assert result.stdout.endswith(" checks passed; no API server was asked: none answers\n")
+    assert result.stdout.endswith(
+        " checks passed; no example was run; no API server was asked: none answers\n"
+    )
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
@@ -51,7 +53,7 @@ def test_a_failure_is_told_with_what_to_do_and_exit_code_1(tmp_path: Path) -> No
     result = check(str(path))
     assert result.exit_code == 1
     assert "FAIL names are what Kubernetes takes: kind is 'concert'\n      -> make it a word" in result.stdout
-    assert "\n1 of 7 checks failed; " in result.stdout
+    assert "\n1 of 8 checks failed; " in result.stdout
     (wrong,) = [found for found in json.loads(check(str(path), "-o", "json").stdout) if not found["ok"]]
     assert wrong["check"] == "names are what Kubernetes takes"
 
@@ -61,8 +63,9 @@ def test_a_failure_is_told_with_what_to_do_and_exit_code_1(tmp_path: Path) -> No
     [
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("import sys; sys.exit(3)", "SystemExit: 3"),
-        ("", "AttributeError: "),
-        ("def (", "SyntaxError: "),
+        ("", "AttributeError: there is no FRAMEWORK in "),
+        ("\ndef (", "odd-name.py, line 2)"),
+        ("a = 1\nb = a.c", "odd-name.py, line 2)"),
         ("FRAMEWORK = 5", "it is of type int"),
     ],
 )
@@ -71,7 +74,17 @@ def test_a_module_that_is_none_is_told(tmp_path: Path, code: str, told: str) -> 
     path.write_text(code)
     result = check(str(path))
     assert result.exit_code == 1
-    assert told in result.stdout
+    assert told in " ".join(result.stdout.split())
+
+
+def test_what_another_process_would_say_otherwise_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "sets.py"
+    ordered = 'f"{member.address}:{member.port}" for member in topology.roles.get("Singer", ())'
+    assert ordered in CHOIR.read_text()
+    path.write_text(CHOIR.read_text().replace(ordered, f"{{{ordered}}}"))
+    result = check(str(path))
+    assert "FAIL another process says the same: what sample-" in " ".join(result.stdout.split())
+    assert result.exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +113,7 @@ def test_an_example_that_is_not_there_is_wrong_usage_too() -> None:
 def test_the_api_server_of_a_kubeconfig_is_asked_too(control_plane: Cluster) -> None:
     result = check(str(CHOIR), "--kubeconfig", str(control_plane.kubeconfig))
     assert "ok   an API server takes the CRD\n" in result.stdout
-    assert result.stdout.endswith(" checks passed\n")
+    assert result.stdout.endswith(" checks passed; no example was run\n")
 
 
 def test_what_is_named_to_be_run_is_run(tmp_path: Path) -> None:
@@ -112,7 +125,7 @@ def test_what_is_named_to_be_run_is_run(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stdout
     told = " ".join(result.stdout.split())
     assert "mine.yaml has no mistakes ok" in told
-    assert "mine.yaml runs here all 35 checks passed" in told
+    assert "mine.yaml runs here all 38 checks passed" in told
 
 
 def test_a_folder_that_happens_to_be_called_so_is_not_taken_for_it(

@@ -122,6 +122,10 @@ def test_what_is_there_is_not_touched(workplace: Path, package: tuple[str, ...])
         (("mxnet",), "a framework called mxnet is installed: choose another name"),
         (("relay", "--kind", "relay"), "kind is 'relay': make it a word in CamelCase"),
         (("relay", "--group", "relay"), "group is 'relay': make it a domain"),
+        (
+            ("relay", "--kind", "TFJob", "--group", "kubeflow.org"),
+            "TFJob of kubeflow.org is of the framework ",
+        ),
         (("relay", "--output-dir", "/proc/here"), "/proc/here/relay cannot be written: "),
     ],
 )

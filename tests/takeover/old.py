@@ -22,7 +22,7 @@ SOURCES = build.Sources(
     packages={"training-operator": "github.com/kubeflow/training-operator/cmd/training-operator.v1"},
     way_out="or leave these tests out with --ignore=tests/takeover",
 )
-KINDS = ("tfjob", "mxjob")
+KINDS = ("tfjob", "mxjob", "pytorchjob", "xgboostjob")
 NAMESPACE = "kubeflow"
 # Compiled in. It waits until there is such a file and never reads it.
 _MOUNTED = Path("/tmp/k8s-webhook-server/serving-certs/tls.crt")  # noqa: S108
@@ -62,7 +62,7 @@ class OldOperator:
 
     @contextlib.contextmanager
     def running(self, cluster: Cluster, folder: Path) -> Iterator[None]:
-        """Serves TFJobs and MXJobs of all namespaces; `folder` takes what it writes.
+        """Serves its kinds in all namespaces; `folder` takes what it writes.
 
         It is stopped as Kubernetes does it. The exit code says nothing: it always ends in a panic.
         """

@@ -178,4 +178,22 @@ def cast(name: str) -> Cast:
         case "MXJob":
             replicas, mode = {"Scheduler": 1, "Server": 1, "Worker": 2}, {"jobMode": "MXTrain"}
             return Cast(known["MXJob"], replicas, "Scheduler", "Server", mode)
+        case "PyTorchJob":
+            return Cast(
+                known["PyTorchJob"], {"Master": 1, "Worker": 2}, "Master", "Worker", {"nprocPerNode": "2"}
+            )
+        case "PyTorchJob without a master":
+            return Cast(known["PyTorchJob"], {"Worker": 2}, "Worker", "Worker")
+        case "PyTorchJob of elastic workers":
+            policy = {
+                "minReplicas": 1,
+                "maxReplicas": 3,
+                "rdzvId": "mine",
+                "rdzvConf": [{"key": "timeout", "value": "900"}, {"key": "is_host", "value": "0"}],
+                "nProcPerNode": 2,
+                "maxRestarts": 5,
+            }
+            return Cast(known["PyTorchJob"], {"Worker": 2}, "Worker", "Worker", {"elasticPolicy": policy})
+        case "XGBoostJob":
+            return Cast(known["XGBoostJob"], {"Master": 1, "Worker": 2}, "Master", "Worker")
     raise LookupError(name)

@@ -5,18 +5,21 @@ Each story yields where the old operator is stopped; in the meantime trainop's C
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import pytest
 
 from tests.takeover.story import Inherited, Stories, Telling
+from trainop.engine import pods
+from trainop.engine.topology import topology
 from trainop.kube.port import Raw
+from trainop.parse import parse
 
 STORIES = Stories()
 pytestmark = [pytest.mark.cluster, pytest.mark.asyncio(loop_scope="module")]
 
 
-@STORIES.about("TFJob", "TFJob without a chief", "TFJob in lower case", "MXJob")
+@STORIES.about("TFJob", "TFJob without a chief", "TFJob in lower case", "MXJob", "PyTorchJob", "XGBoostJob")
 async def a_running_job_goes_on(job: Inherited) -> AsyncIterator[None]:
     await job.submit()
     await job.run_all()
@@ -26,6 +29,25 @@ async def a_running_job_goes_on(job: Inherited) -> AsyncIterator[None]:
     everyone = len(job.children())
     await job.until_status("progress", f"{everyone}/{everyone}")
     await job.finish()
+
+
+@STORIES.about(
+    "TFJob",
+    "MXJob",
+    "PyTorchJob",
+    "PyTorchJob without a master",
+    "PyTorchJob of elastic workers",
+    "XGBoostJob",
+)
+async def members_are_told_what_the_old_operator_tells_them(job: Inherited) -> AsyncIterator[None]:
+    await job.submit()
+    await job.run_all()
+    told = environments((await job.pods()).values())
+    yield
+    framework, read = job.cast.framework, parse(job.cast.framework, await job.job())
+    members = topology(framework, read)
+    tell = framework.bootstrap(read, members)
+    assert told == environments(pods.manifest(framework, read, me, tell(me)) for me in members)
 
 
 @STORIES.about("TFJob", "MXJob")
@@ -278,6 +300,14 @@ async def test_trainop_goes_on_where_the_old_operator_stopped(
     story: str, tellings: dict[str, Telling]
 ) -> None:
     await tellings[story].end()
+
+
+def environments(made: Iterable[Raw]) -> dict[str, dict[str, str]]:
+    """Of the first container, by the name of the pod."""
+    return {
+        pod["metadata"]["name"]: {it["name"]: it["value"] for it in pod["spec"]["containers"][0]["env"]}
+        for pod in made
+    }
 
 
 def conditions(job: Raw) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import cycle
 from typing import Any
 
@@ -17,6 +17,18 @@ SIZES = ((0,), (0, 1), (1, 0), (3, 0, 5))
 """Members of one role after the other."""
 MANY = 100
 """Members that every framework should get along with."""
+
+
+def given(subject: Subject) -> Iterator[Complaint]:
+    for job in subject.jobs:
+        members = topology(subject.framework, job)
+        ask: Any = subject.framework.bootstrap(job, members)
+        if not callable(ask):
+            yield Complaint(f"bootstrap gives {ask!r}", "return a function from a member to its environment")
+            return
+        for member in members:
+            if not isinstance(env := ask(member), Mapping):
+                yield Complaint(f"{member.name} is told {env!r}", "return a dict of names and values")
 
 
 def text(subject: Subject) -> Iterator[Complaint]:

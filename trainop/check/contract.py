@@ -5,27 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from trainop.check import bootstrap, cluster, example, facts, life, manners, outcome, schema, turmoil
+from trainop.check import (
+    bootstrap,
+    cluster,
+    elsewhere,
+    example,
+    facts,
+    life,
+    manners,
+    outcome,
+    schema,
+    turmoil,
+)
 from trainop.check.subject import Check, Complaint, Subject
 from trainop.errors import Usage
 from trainop.framework import Framework
 from trainop.kube.credentials import Credentials
+from trainop.registry import told_of
 
 MOST_TOLD = 3
 """Complaints of one check: the others are most likely the same."""
 
+FORM: dict[str, Check] = {"every field is of its type": facts.types}
 FACTS: dict[str, Check] = {
-    "the spec is a model of the API": facts.model,
     "names are what Kubernetes takes": facts.names,
     "roles have names of their own": facts.roles,
     "there is a role that decides": facts.deciders,
     "its sentences can be filled in": facts.wording,
+    "its kind is nobody else's": facts.unclaimed,
 }
 """Of the record itself."""
+MADE: dict[str, Check] = {"the CRD can be made": schema.builds}
 SCHEMA: dict[str, Check] = {
-    "the CRD can be made": schema.builds,
     "the CRD is structural": schema.structural,
     "the CRD is small enough": schema.small,
     "every field has a description": schema.described,
@@ -36,7 +50,6 @@ BEHAVIOUR: dict[str, Check] = {
     "whatever is written is read or refused": manners.patient,
     "what is written into a spec changes nothing else": manners.stamped,
     "members have names of their own": manners.names,
-    "the status is recalled as it is told": manners.recalled,
     "rules can be asked": facts.rules,
     "companions have pods and services": facts.companions,
     "bootstrap changes nothing": bootstrap.pure,
@@ -48,6 +61,7 @@ BEHAVIOUR: dict[str, Check] = {
     "the outcome depends on nothing else": outcome.pure,
     "every outcome is a verdict": outcome.total,
     "success and failure can be reached": outcome.reachable,
+    "the status is recalled as it is told": manners.recalled,
     "a job whose members end well succeeds": life.good_end,
     "a job whose members fail has failed": life.bad_end,
     "a job whose members are tried again succeeds": life.second_try,
@@ -72,16 +86,21 @@ class More(NamedTuple):
     """Those that must also run here."""
     cluster: Credentials | None = None
     """An API server to be asked about the CRD."""
+    target: str = ""
+    """How another process finds the framework."""
 
 
-def run(load: Callable[[], object], more: Callable[[], More] = More) -> Iterator[Result]:
-    """`load` gives the framework, or raises as its module does; `more` is asked when it is there."""
+def run(
+    load: Callable[[], object], more: Callable[[], More] = More, home: Path | None = None
+) -> Iterator[Result]:
+    """`load` gives the framework, or raises as its module does; `more` is asked when it is there. What raises is told
+    with the line of the file or folder `home`."""
     try:
         framework = load()
     except Usage:
         raise
     except (Exception, SystemExit) as error:  # whatever the code of a stranger does
-        yield Result("it can be imported", False, _told(error), "run `python -c 'import ...'` to see where")
+        yield Result("it can be imported", False, told_of(error, home), "mend this first")
         return
     yield Result("it can be imported", True)
     if not isinstance(framework, Framework):
@@ -89,13 +108,24 @@ def run(load: Callable[[], object], more: Callable[[], More] = More) -> Iterator
         yield Result("it is a framework", False, message, "make it a trainop.framework.Framework")
         return
     yield Result("it is a framework", True)
-    yield from _checked(framework, more())
+    try:
+        yield from _checked(framework, more())
+    except Raised as error:
+        remedy = "it must not raise, whatever it is given; all other checks come after that"
+        yield Result(error.check, False, told_of(error.what, home), remedy)
+
+
+class Raised(Exception):
+    """By the code of a framework, where that is not what is looked for."""
+
+    def __init__(self, check: str, what: Exception) -> None:
+        self.check, self.what = check, what
 
 
 def _checked(framework: Framework[Any], more: More) -> Iterator[Result]:
-    """A framework whose facts or CRD are wrong is not tried further."""
+    """A framework whose facts or CRD are wrong is not tried further, and neither is one that raises."""
     subject = Subject(framework)
-    for checks in (FACTS, SCHEMA, {"a job of its kind can be written": _possible}, BEHAVIOUR):
+    for checks in STAGES:
         passed = True
         for name, check in checks.items():
             result = _result(name, check, subject)
@@ -111,6 +141,8 @@ def _checked(framework: Framework[Any], more: More) -> Iterator[Result]:
 
 def _beside(more: More) -> dict[str, Check]:
     checks: dict[str, Check] = {}
+    if more.target:
+        checks["another process says the same"] = partial(elsewhere.same, more.target)
     if more.cluster:
         checks["an API server takes the CRD"] = partial(cluster.taken, more.cluster)
     checks |= {f"{path} has no mistakes": partial(example.mistakes, path) for path in more.examples}
@@ -120,7 +152,10 @@ def _beside(more: More) -> dict[str, Check]:
 def _kept(dialect: Framework[Any]) -> Result:
     """All of it, in one line: what is wrong with a dialect is wrong first with the first check that fails."""
     name = f"its dialect {dialect.word} keeps the contract, too"
-    failed = next((result for result in _checked(dialect, More()) if not result.ok), None)
+    try:
+        failed = next((result for result in _checked(dialect, More()) if not result.ok), None)
+    except Raised as error:
+        raise Raised(f"{name}: {error.check}", error.what) from error
     return (
         Result(name, False, f"{failed.check}: {failed.message}", failed.remedy)
         if failed
@@ -144,7 +179,7 @@ def _result(name: str, check: Check, subject: Subject) -> Result:
     except Usage:
         raise
     except Exception as error:  # whatever the code of a stranger does
-        return Result(name, False, _told(error), "it must not raise, whatever it is given")
+        raise Raised(name, error) from error
     if not found:
         return Result(name, True)
     message = "; ".join(complaint.message for complaint in found[:MOST_TOLD])
@@ -153,5 +188,9 @@ def _result(name: str, check: Check, subject: Subject) -> Result:
     return Result(name, False, message, found[0].remedy)
 
 
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+JOBS: dict[str, Check] = {
+    "a job of its kind can be written": _possible,
+    "every member has an environment": bootstrap.given,
+}
+STAGES = (FORM, FACTS, MADE, SCHEMA, JOBS, BEHAVIOUR)
+"""All of a stage are tried, and the next one only if nothing was found."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trainop.api.spec import JobSpec
+from trainop import registry
 from trainop.check.subject import Complaint, Subject
 from trainop.framework import Wording
 from trainop.podschema import Schema
+from trainop.records import mistakes
 from trainop.rules import MAX_NAME, NAME
 
 _NAMES = {
@@ -23,6 +24,19 @@ _NAMES = {
 _LONGEST = {"port_name": 15}
 LONGEST_ROLE = 20
 """Characters: they are a part of the names of pods and services, which have 63."""
+
+
+def types(subject: Subject) -> Iterator[Complaint]:
+    for mistake in mistakes(subject.framework):
+        yield Complaint(str(mistake), "trainop/framework.py says what each field means")
+
+
+def unclaimed(subject: Subject) -> Iterator[Complaint]:
+    """The operator would not start with two frameworks that have the same."""
+    mine = subject.framework
+    if (other := registry.owner(mine.group, mine.kind, mine.plural)) not in (None, mine.name):
+        message = f"{mine.kind} or {mine.plural} of {mine.group} is already of the framework {other}"
+        yield Complaint(message, "choose another kind, plural or group")
 
 
 def names(subject: Subject) -> Iterator[Complaint]:
@@ -76,14 +90,6 @@ def deciders(subject: Subject) -> Iterator[Complaint]:
                 f"{role.name} decides first by the field {role.first_if[0]}, which the spec does not have",
                 "name a field of the spec model, in snake_case",
             )
-
-
-def model(subject: Subject) -> Iterator[Complaint]:
-    spec = subject.framework.spec
-    if not (isinstance(spec, type) and issubclass(spec, JobSpec)):
-        yield Complaint(f"spec is {spec!r}", "make it a subclass of trainop.api.spec.JobSpec")
-    elif not spec.model_fields["replica_specs"].alias:
-        yield Complaint("replica_specs has no name of its own", "give it an alias, such as tfReplicaSpecs")
 
 
 def wording(subject: Subject) -> Iterator[Complaint]:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from trainop.check.subject import Complaint, Subject
 from trainop.crd import crd
+from trainop.errors import BrokenFramework
 from trainop.podschema import Schema
 
 LIMIT = 256 * 1024
@@ -17,17 +18,22 @@ _FOREIGN = ("$ref", "$defs", "allOf", "const", "exclusiveMaximum", "exclusiveMin
 """What pydantic says and a CRD has no place for."""
 
 
+PLAIN = "use bool, int, str, enums, lists, dicts and models; ge and le instead of gt and lt"
+
+
 def builds(subject: Subject) -> Iterator[Complaint]:
-    if crd(subject.framework) != subject.crd:
-        yield Complaint("it is not the same twice", "take randomness and sets out of the spec model")
+    try:
+        if crd(subject.framework) != subject.crd:
+            yield Complaint("it is not the same twice", "take randomness and sets out of the spec model")
+    except BrokenFramework as error:
+        yield Complaint(str(error), PLAIN)
 
 
 def structural(subject: Subject) -> Iterator[Complaint]:
     for path, field in fields(subject.schema):
         typed = "type" in field or "x-kubernetes-int-or-string" in field
         if not typed or any(word in field for word in _FOREIGN):
-            remedy = "use bool, int, str, enums, lists, dicts and models; ge and le instead of gt and lt"
-            yield Complaint(f"{path} is more than a CRD can say", remedy)
+            yield Complaint(f"{path} is more than a CRD can say", PLAIN)
 
 
 def small(subject: Subject) -> Iterator[Complaint]:

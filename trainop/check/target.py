@@ -10,6 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+from trainop import registry
 from trainop.errors import Usage
 from trainop.files import guess
 from trainop.registry import GROUP
@@ -23,10 +24,8 @@ def load(target: str) -> object:
         return _from_path(Path(target))
     module, _, attribute = target.partition(":")
     if attribute:
-        if str(Path.cwd()) not in sys.path:
-            # As `python -m` does: who writes a framework stands in its folder.
-            sys.path.insert(0, str(Path.cwd()))
-        return getattr(import_module(module), attribute)
+        _look_around()
+        return _attribute(import_module(module), attribute)
     installed = _installed()
     if target not in installed:
         like = guess.meant(target, installed)
@@ -36,12 +35,20 @@ def load(target: str) -> object:
 
 
 def home(target: str) -> Path | None:
-    """The folder of a framework that was loaded; None: it is one file, or its module is gone."""
-    if _is_folder(target):
+    """The folder or the file of a framework; None: there is none."""
+    if Path(target).suffix == ".py" or _is_folder(target):
         return Path(target)
-    name = target.partition(":")[0]
-    module = sys.modules.get(_installed()[target].module if target in _installed() else name)
-    return Path(module.__path__[0]) if module and hasattr(module, "__path__") else None
+    installed = _installed()
+    module, _, attribute = target.partition(":")
+    if attribute:
+        _look_around()
+    return registry.source(installed[target].module if target in installed else module)
+
+
+def _look_around() -> None:
+    """As `python -m` does: who writes a framework stands in its folder."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
 
 
 def _is_folder(target: str) -> bool:
@@ -65,7 +72,13 @@ def _from_path(path: Path) -> object:
         # A folder of a package may import what lies beside it.
         _module(_checked(around), around / "__init__.py", around)
         name = f"{_checked(around)}.{name}"
-    return getattr(_module(name, file, path if path.is_dir() else None), ATTRIBUTE)
+    return _attribute(_module(name, file, path if path.is_dir() else None), ATTRIBUTE)
+
+
+def _attribute(module: ModuleType, name: str) -> object:
+    if not hasattr(module, name):
+        raise AttributeError(f"there is no {name} in {module.__file__}")
+    return getattr(module, name)
 
 
 def _checked(path: Path) -> str:

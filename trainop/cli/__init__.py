@@ -88,6 +88,13 @@ def _one_line(ctx: click.Context) -> Iterator[None]:
         where = error.ctx.command_path if error.ctx else " ".join(words).strip()
         _say(f"{error.format_message().rstrip('.')} (see {where} --help)")
         ctx.exit(error.exit_code)
+    except Exception as error:
+        from trainop.registry import blamed
+
+        if not (told := blamed(error)):
+            raise
+        _say(told)
+        ctx.exit(2)
 
 
 def _say(sentence: str) -> None:

@@ -44,17 +44,16 @@ def command(target: str, examples: tuple[str, ...], runs: tuple[str, ...], where
       trainop check-framework my_package.framework:FRAMEWORK -o json
     """
     from trainop.check import cluster, contract
-    from trainop.check.target import load
+    from trainop.check.target import home, load
 
     login = cluster.answering(where.credentials)
-    results = []
+    results, ran = [], (*_own_example(target), *runs)
 
     def more() -> contract.More:
-        found = (*_own_example(target), *runs)
-        return contract.More((*examples, *found), found, login)
+        return contract.More((*examples, *ran), ran, login, target)
 
     try:
-        for result in contract.run(lambda: load(target), more):
+        for result in contract.run(lambda: load(target), more, home(target)):
             results.append(result)
             if output == "text":
                 text = f"{result.check}: {result.message}" if result.message else result.check
@@ -65,9 +64,10 @@ def command(target: str, examples: tuple[str, ...], runs: tuple[str, ...], where
     if output == "json":
         click.echo(json.dumps([result._asdict() for result in results], indent=2))
     else:
-        asked = "" if login else "; no API server was asked: none answers"
         told = f"{failed} of {len(results)} checks failed" if failed else f"all {len(results)} checks passed"
-        click.echo(f"\n{told}{asked}")
+        if not failed and not ran:
+            told += "; no example was run"
+        click.echo(f"\n{told}" + ("" if login else "; no API server was asked: none answers"))
     raise SystemExit(1 if failed else 0)
 
 

@@ -57,16 +57,20 @@ def command(
 
 
 def _check(names: Names) -> None:
+    from trainop import registry
     from trainop.check import facts
-    from trainop.registry import by_name
 
     for field, value in names._asdict().items():
         for complaint in facts.called(field, value):
             raise Usage(f"{complaint.message}: {complaint.remedy}")
     if iskeyword(names.name):
         raise Usage(f"name is {names.name!r}, which is a word of Python: choose another one")
-    if names.name in by_name():
+    if names.name in {framework.name for framework in registry.found().frameworks.values()}:
         raise Usage(f"a framework called {names.name} is installed: choose another name")
+    if owner := registry.owner(names.group, names.kind, names.plural):
+        raise Usage(
+            f"{names.kind} of {names.group} is of the framework {owner}: choose another --kind or --group"
+        )
 
 
 def _write(folder: Path, files: dict[str, str]) -> list[Path]:

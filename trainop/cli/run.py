@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
+from trainop import registry
 from trainop.cli import options, run_options
 from trainop.cli.run_screen import Screen
-from trainop.errors import TrainopError
+from trainop.errors import BrokenFramework, TrainopError
 from trainop.local import checks, folder
 from trainop.local.run import Run, Why
 from trainop.operator import logs
@@ -99,6 +100,8 @@ def command(
             why = asyncio.run(run.play(raw, limit=timeout, keep=keep, screen=screen))
     except (ExceptionGroup, OSError) as error:
         log.exception("the run was ended by an error")
+        if told := registry.blamed(_first(error)):
+            raise BrokenFramework(told) from error
         raise TrainopError(f"the run was ended by an error: {_first(error)}; see {place.own_log}") from error
     screen.end(why, timeout or 0)
     if output == "json":

@@ -49,10 +49,13 @@ class Run:
     def __init__(self, framework: Framework[Any], book: Book, folder: Folder, options: Options) -> None:
         self._framework, self._book, self._folder = framework, book, folder
         self._api, self._ports = Memory(), Ports()
-        self._controller = Controller(self._api, {framework.gvk: framework}, placed=self._ports.placed)
+        self._controller = Controller(
+            self._api, {framework.gvk: framework}, placed=self._ports.placed, puzzled=self._give_up
+        )
         self._id = secrets.token_hex(8)
         self._node = Node(self._api, self._id, folder, options, one_machine=framework.one_machine)
         self._interrupted = asyncio.Event()
+        self._error: Exception | None = None
 
     async def play(self, job: Raw, *, limit: float | None, keep: bool, screen: Screen) -> Why:
         """`limit` in seconds; `keep`: what the job leaves running runs on until a signal comes."""
@@ -71,25 +74,31 @@ class Run:
             ended = asyncio.create_task(self._ended())
             signalled = asyncio.create_task(self._interrupted.wait())
             await asyncio.wait([ended, signalled], timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-            if keep and ended.done() and not signalled.done():
+            if keep and ended.done() and not signalled.done() and not self._error:
                 await signalled
             for task in (ended, signalled):
                 task.cancel()
+            if self._error:
+                raise self._error
             if self._book.finished:
                 return Why.ENDED
             return Why.INTERRUPTED if self._interrupted.is_set() else Why.LATE
+
+    def _give_up(self, error: Exception) -> None:
+        """With nobody else's jobs to look after, and nothing here that passes by itself, it would only happen again."""
+        self._error = error
 
     async def _submit(self, job: Raw) -> None:
         await self._api.create(self._book.jobs, job["metadata"].get("namespace") or "default", job, dict)
 
     async def _ended(self) -> None:
-        """Until there is a verdict, what is to go is gone, and nothing happens any more."""
+        """Until there is a verdict, what is to go is gone, and nothing happens any more; or nobody knows what to do."""
         before = ""
         while True:
             there = await self._api.list(PODS, dict)
             going = any(pod["metadata"].get("deletionTimestamp") for pod in there.items)
             over = (self._book.finished and self._controller.settled) or self._book.gone
-            if over and not going and before == there.resource_version:
+            if self._error or (over and not going and before == there.resource_version):
                 return
             before = there.resource_version
             await asyncio.sleep(TICK / 4)

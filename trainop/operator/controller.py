@@ -47,10 +47,12 @@ class Controller:
         metrics: Metrics | None = None,
         lease: Lease | None = None,
         placed: Callable[[Topology], Topology] = lambda members: members,
+        puzzled: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         """No namespaces: all of them. No lease: this process leads, and no other must be there. `placed`: where
-        members are reached, where that is not by the names of their services."""
-        self._frameworks, self._workers = frameworks, workers
+        members are reached, where that is not by the names of their services. `puzzled` hears of what nobody expects,
+        and what is logged and tried again."""
+        self._frameworks, self._workers, self._puzzled = frameworks, workers, puzzled
         self.metrics, self._lease = metrics or Metrics(), lease
         self.queue = WorkQueue(share=max(1, workers // 2))
         self.jobs = Jobs()
@@ -200,9 +202,10 @@ class Controller:
             patience = error.retry_after if isinstance(error, ApiError) else None
             wait = self.queue.retry(key, at_least=patience or 0.0)
             log.info("%s: trying again in %.1f s: %s", key, wait, error)
-        except Exception:
-            # A mistake of ours in one job must not stop the others.
-            log.exception("%s: trying again in %.1f s after an error in trainop", key, self.queue.retry(key))
+        except Exception as error:
+            # A mistake in one job must not stop the others, be it ours or that of a framework.
+            self._puzzled(error)
+            log.exception("%s: trying again in %.1f s after an error", key, self.queue.retry(key))
         else:
             result = "done"
             self.queue.succeeded(key)
