@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import click
-from click.exceptions import NoArgsIsHelpError
+from click.exceptions import Abort, Exit, NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from trainop import __version__
@@ -81,7 +81,7 @@ def _one_line(ctx: click.Context) -> Iterator[None]:
     except TrainopError as error:
         _say(str(error))
         ctx.exit(exit_code(error))
-    except NoArgsIsHelpError:
+    except (NoArgsIsHelpError, Abort, Exit):
         raise
     except click.UsageError as error:
         words = (ctx.command_path, ctx.invoked_subcommand or "")
