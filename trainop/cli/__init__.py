@@ -81,7 +81,7 @@ def _one_line(ctx: click.Context) -> Iterator[None]:
     except TrainopError as error:
         _say(str(error))
         ctx.exit(exit_code(error))
-    except (Abort, Exit, NoArgsIsHelpError):
+    except (NoArgsIsHelpError, Abort, Exit):
         raise
     except click.UsageError as error:
         words = (ctx.command_path, ctx.invoked_subcommand or "")
