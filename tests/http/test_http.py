@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.http.guests import Talk, receiving
 from trainop.errors import Usage
 from trainop.kube.http import Http, Server, address
 
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
@@ -29,10 +29,8 @@ async def listening(talk: Talk) -> AsyncIterator[str]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1")
-    async with server:
-        host, port = server.sockets[0].getsockname()
-        yield f"{host}:{port}"
+    async with receiving(serve) as port:
+        yield f"127.0.0.1:{port}"
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from kubernetes.config import incluster_config
 
 from tests.cluster import own
 from tests.http.authority import Authority, Pair
+from tests.http.guests import receiving
 from tests.http.test_client_trouble import write_kubeconfig
 from trainop.errors import Unreachable
 from trainop.kube import client as client_module
@@ -53,13 +54,8 @@ class Tls:
 @asynccontextmanager
 async def listening(context: ssl.SSLContext) -> AsyncIterator[Tls]:
     made = Tls(context)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", ssl=context)
-    async with server:
-        made.port = server.sockets[0].getsockname()[1]
+    async with receiving(made.serve, context) as made.port:
         yield made
-        for writer in made.connections:
-            writer.transport.abort()
-        await asyncio.sleep(0)
 
 
 @pytest.fixture

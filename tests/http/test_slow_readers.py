@@ -7,8 +7,9 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from tests.http.guests import receiving
 from tests.production.process import once
 from trainop.kube import wire
 from trainop.kube.cache import Cache
@@ -31,10 +32,8 @@ class Flood:
     """An API server that sends as fast as it is let, and counts."""
 
     sent: int = 0
-    writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.writers.append(writer)
         try:
             request = await reader.readuntil(b"\r\n\r\n")
             if b"watch=true" in request:
@@ -79,14 +78,11 @@ def a_line(number: int) -> bytes:
 
 @asynccontextmanager
 async def flooding(flood: Flood) -> AsyncIterator[Client]:
-    server = await asyncio.start_server(flood.serve, "127.0.0.1")
-    async with server:
-        place = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with Client(Credentials(server=place)) as api:
-            yield api
-        for writer in flood.writers:
-            writer.transport.abort()
-        await asyncio.sleep(0)
+    async with (
+        receiving(flood.serve) as port,
+        Client(Credentials(server=f"http://127.0.0.1:{port}")) as api,
+    ):
+        yield api
 
 
 async def test_a_server_gets_no_further_ahead_than_a_little() -> None:
@@ -120,9 +116,7 @@ async def test_who_is_busy_while_much_happens_knows_everything_in_the_end() -> N
 
 async def test_of_a_stream_that_nobody_reads_little_is_held_and_the_rest_comes_when_it_is_wanted() -> None:
     flood = Flood()
-    server = await asyncio.start_server(flood.serve, "127.0.0.1")
-    async with server:
-        port = server.sockets[0].getsockname()[1]
+    async with receiving(flood.serve) as port:
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(Connection, "127.0.0.1", port)
         await connection.stream(b"GET /?watch=true HTTP/1.1\r\n\r\n", 60)
@@ -133,6 +127,3 @@ async def test_of_a_stream_that_nobody_reads_little_is_held_and_the_rest_comes_w
             answer = await connection.rest()
         assert answer.body == b"".join(map(a_line, range(MANY)))
         connection.abort()
-        for writer in flood.writers:
-            writer.transport.abort()
-        await asyncio.sleep(0)

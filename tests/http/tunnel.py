@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from tests.http.guests import receiving
+
 _HANGS_UP = (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError)
 
 
@@ -20,13 +22,9 @@ class Tunnel:
     """The first line of each who came."""
     passed: bytearray = field(default_factory=bytearray)
     """All that went to the server."""
-    _guests: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One who came, until either side has had enough."""
-        guest = asyncio.current_task()
-        assert guest
-        self._guests.add(guest)
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             self.asked.append(head.decode().splitlines()[0])
@@ -36,11 +34,10 @@ class Tunnel:
                 await self._join((reader, server), (theirs, writer))
             finally:
                 server.transport.abort()
-        except (*_HANGS_UP, asyncio.CancelledError):
+        except _HANGS_UP:
             pass
         finally:
             writer.transport.abort()
-            self._guests.discard(guest)
 
     async def _join(self, *ways: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
         notes = self.passed, bytearray()
@@ -51,12 +48,6 @@ class Tunnel:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def end(self) -> None:
-        for guest in tuple(self._guests):
-            guest.cancel()
-        await asyncio.gather(*self._guests)
-        await asyncio.sleep(0)  # the transports say their goodbyes
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, into: bytearray) -> None:
@@ -70,8 +61,6 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, into
 async def tunnel(to: tuple[str, int], tls: ssl.SSLContext | None = None) -> AsyncIterator[Tunnel]:
     """With `tls` it is an https:// proxy."""
     made = Tunnel(to)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", ssl=tls)
-    async with server:
-        made.place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with receiving(made.serve, tls) as port:
+        made.place = f"127.0.0.1:{port}"
         yield made
-        await made.end()
