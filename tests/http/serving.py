@@ -13,25 +13,23 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 @asynccontextmanager
 async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     """Does with each connection what `talk` says, until either side has had enough, and closes it. Tells its port."""
-    guests: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+    guests: list[tuple[asyncio.StreamWriter, asyncio.Future[None]]] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        guest = asyncio.current_task()
-        assert guest
-        guests[guest] = writer
-        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        with suppress(OSError, asyncio.IncompleteReadError):
             await talk(reader, writer)
-        with suppress(OSError, asyncio.CancelledError):
-            writer.close()
-            await writer.wait_closed()
-        del guests[guest]
+        writer.close()
+
+    def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Not a coroutine: one that is cancelled before its first step would leave the connection open.
+        guests.append((writer, asyncio.ensure_future(serve(reader, writer))))
 
     try:
-        async with await asyncio.start_server(serve, "127.0.0.1", ssl=tls) as server:
+        async with await asyncio.start_server(met, "127.0.0.1", ssl=tls) as server:
             yield server.sockets[0].getsockname()[1]
     finally:
-        left = tuple(guests)
-        for guest in left:
-            guests[guest].transport.abort()
-            guest.cancel()
-        await asyncio.gather(*left)
+        for writer, talking in guests:
+            talking.cancel()
+            writer.transport.abort()
+        await asyncio.gather(*(talking for _, talking in guests), return_exceptions=True)
+        await asyncio.sleep(0)  # the transports say their goodbyes
