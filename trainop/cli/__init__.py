@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from traceback import extract_tb
 from typing import Any
 
 import click
@@ -37,6 +38,12 @@ COMMANDS = {
     "wait": "Wait until a job has succeeded, or for something else.",
 }
 """To add one: its name and what it does, here; and the click command `command` in trainop/cli/NAME.py."""
+
+
+BUG = 70
+"""The exit code for a mistake of ours, as sysexits.h has it."""
+SHOW = "TRAINOP_TRACEBACK"
+"""The variable that lets such a mistake be seen as Python tells it."""
 
 
 class Commands(click.Group):
@@ -89,12 +96,22 @@ def _one_line(ctx: click.Context) -> Iterator[None]:
         _say(f"{error.format_message().rstrip('.')} (see {where} --help)")
         ctx.exit(error.exit_code)
     except Exception as error:
+        if os.environ.get(SHOW):
+            raise
         from trainop.registry import blamed
 
-        if not (told := blamed(error)):
-            raise
-        _say(told)
-        ctx.exit(2)
+        told = blamed(error)
+        _say(told or _bug(error))
+        ctx.exit(2 if told else BUG)
+
+
+def _bug(error: Exception) -> str:
+    *_, last = extract_tb(error.__traceback__)
+    place = f"{last.filename.rpartition('/')[2]}, line {last.lineno}"
+    return (
+        f"this is a mistake in trainop, not yours: {type(error).__name__}: {error} ({place}). "
+        f"Please report it with what {SHOW}=1 shows"
+    )
 
 
 def _say(sentence: str) -> None:
