@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 from pydantic import BaseModel
@@ -18,7 +18,7 @@ from trainop.api.status import Condition, JobStatus, ReplicaStatus
 from trainop.engine import companions, labels, restart
 from trainop.engine.topology import leads, topology
 from trainop.framework import Framework, Role
-from trainop.model import Job, SeenContainer, SeenPod
+from trainop.model import Job, SeenContainer, SeenPod, Trouble
 from trainop.parse import parse
 from trainop.registry import by_name
 
@@ -186,7 +186,7 @@ def _conditions(framework: Framework[Any]) -> Iterator[str]:
         (
             "Blocked",
             "True",
-            "NameConflict, QuotaExceeded, Forbidden, InvalidTemplate, InvalidSpec, PodGroupUnavailable",
+            ", ".join(get_args(get_type_hints(Trouble)["reason"])),
             "what it is",
         ),
         ("Blocked", "False", "Progressing", labels.NOT_BLOCKED),

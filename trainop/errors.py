@@ -17,6 +17,8 @@ TrainopError
 
 from __future__ import annotations
 
+from traceback import extract_tb
+
 
 class TrainopError(Exception):
     """The message is one sentence for a person."""
@@ -74,3 +76,10 @@ class Refused(ApiError):
 
 class Unreachable(ApiError):
     pass
+
+
+def in_short(error: BaseException) -> str:
+    """One that nobody raised on purpose: what it is, and the line in which it came up."""
+    frames = extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename.rpartition('/')[2]}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"

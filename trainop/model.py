@@ -337,7 +337,13 @@ class Trouble(NamedTuple):
     """What keeps the operator from making progress with a job."""
 
     reason: Literal[
-        "NameConflict", "QuotaExceeded", "Forbidden", "InvalidTemplate", "InvalidSpec", "PodGroupUnavailable"
+        "NameConflict",
+        "QuotaExceeded",
+        "Forbidden",
+        "InvalidTemplate",
+        "InvalidSpec",
+        "PodGroupUnavailable",
+        "OperatorError",
     ]
     message: str
 

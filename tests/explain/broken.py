@@ -282,6 +282,11 @@ BROKEN: dict[str, tuple[Evidence, str, str]] = {
         "Forbidden",
         "the cluster does not let the operator make what TFJob ns/mnist needs.",
     ),
+    "a framework that raises": (
+        a_scene(status=blocked("OperatorError", "KeyError: 'loss' (framework.py, line 3)"), Worker=1),
+        "OperatorError",
+        "a mistake in the operator, or in its framework for TFJobs.",
+    ),
     "no gang scheduler": (
         a_scene(status=blocked("PodGroupUnavailable", "no PodGroup can be made"), Worker=1),
         "NoGangScheduler",

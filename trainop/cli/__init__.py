@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from traceback import extract_tb
 from typing import Any
 
 import click
@@ -14,7 +13,7 @@ from click.exceptions import Abort, Exit, NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from trainop import __version__
-from trainop.errors import TrainopError, Unreachable, Usage
+from trainop.errors import TrainopError, Unreachable, Usage, in_short
 
 COMMANDS = {
     "check-framework": "Check a framework module against the contract.",
@@ -101,17 +100,9 @@ def _one_line(ctx: click.Context) -> Iterator[None]:
         from trainop.registry import blamed
 
         told = blamed(error)
-        _say(told or _bug(error))
+        ours = f"this is a mistake in trainop, not yours: {in_short(error)}. "
+        _say(told or f"{ours}Please report it with what {SHOW}=1 shows")
         ctx.exit(2 if told else BUG)
-
-
-def _bug(error: Exception) -> str:
-    *_, last = extract_tb(error.__traceback__)
-    place = f"{last.filename.rpartition('/')[2]}, line {last.lineno}"
-    return (
-        f"this is a mistake in trainop, not yours: {type(error).__name__}: {error} ({place}). "
-        f"Please report it with what {SHOW}=1 shows"
-    )
 
 
 def _say(sentence: str) -> None:

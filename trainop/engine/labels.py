@@ -73,6 +73,9 @@ NO_POD_GROUPS = (
     "no PodGroup of {api} can be made: {why}; install {product}, "
     "or start the operator without --gang-scheduler-name"
 )
+OPERATOR_ERROR = (
+    "the operator cannot work out what the job needs: {error}; it tries again, and its log has more"
+)
 NOT_BLOCKED = "Nothing keeps the operator from making progress."
 
 

@@ -34,6 +34,10 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
         case "PodGroupUnavailable":
             message = f"{evidence.title} waits for a gang scheduler that is not there."
             yield Finding("NoGangScheduler", message, (told,), ("trainop doctor",))
+        case "OperatorError":
+            message = f"a mistake in the operator, or in its framework for {evidence.framework.kind}s."
+            then = ("have whoever runs the operator look into its log", "trainop doctor")
+            yield Finding("OperatorError", message, (told,), then)
         case reason if reason != "InvalidSpec":  # which stands in the job itself, see of_jobs.py
             yield Finding(reason, f"{evidence.title} makes no progress.", (told,), ("trainop doctor",))
 

@@ -6,20 +6,21 @@ pods that start together are one write.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from msgspec.structs import replace
 
 from trainop.api.base import rfc3339
-from trainop.engine import blocked, events
-from trainop.errors import Gone, Refused, Stuck, Unreachable
+from trainop.engine import blocked, events, labels
+from trainop.errors import Gone, Refused, Stuck, Temporary, TrainopError, Unreachable, in_short
 from trainop.framework import Framework
 from trainop.kube.act import Outcome
 from trainop.kube.cluster import Cluster, resource
 from trainop.kube.jobs import Story
 from trainop.kube.wire import RawJob
-from trainop.model import DeleteJob, Job, Plan
+from trainop.model import DeleteJob, Job, Plan, Trouble
 
 COUNTERS = {"replicaStatuses", "progress", "lastReconcileTime"}
 COUNTERS_MAY_WAIT = 0.25
@@ -62,6 +63,20 @@ async def report(
     if trouble:
         raise Stuck(trouble.message)
     return plan.wake_after
+
+
+@asynccontextmanager
+async def mistakes_told(cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> AsyncIterator[None]:
+    """Whoever waits for the job is told if a mistake in trainop, or in the framework, stands in its way."""
+    try:
+        yield
+    except TrainopError:
+        raise
+    except Exception as error:
+        trouble = Trouble("OperatorError", labels.OPERATOR_ERROR.format(error=in_short(error)))
+        with suppress(Temporary):
+            await report(cluster, framework, job, Plan(status=job.status, trouble=trouble), Outcome())
+        raise
 
 
 async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patch: Mapping[str, Any]) -> bool:
