@@ -25,7 +25,7 @@ from trainop.operator.lease import USUAL, Lease, Terms
 from trainop.operator.metrics import Metrics
 from trainop.operator.signals import Signals
 
-LOOK_AGAIN = 10.0
+LOOK_AGAIN = 30.0
 """Seconds between two looks for kinds that are not installed. Where all of them are, nobody looks."""
 log = logging.getLogger(__name__)
 
@@ -98,11 +98,13 @@ async def _one_more(api: Client, missing: Collection[Framework[Any]]) -> None:
     """Until one of these kinds is installed as well. Its CRD may come after the operator, or take its time."""
     while True:
         await asyncio.sleep(LOOK_AGAIN)
-        for framework in missing:
+        for where in sorted({(framework.group, framework.version) for framework in missing}):
             with suppress(ApiError):
-                if framework.plural in await api.served(framework.group, framework.version):
-                    log.info("%s of %s is installed now: starting anew", framework.kind, framework.group)
-                    return
+                there = await api.served(*where)
+                for it in missing:
+                    if (it.group, it.version) == where and it.plural in there:
+                        log.info("%s of %s is installed now: starting anew", it.kind, it.group)
+                        return
 
 
 def _lease(api: Client, login: Credentials, election: Election) -> Lease:
