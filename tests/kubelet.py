@@ -36,10 +36,10 @@ class Kubelet:
             lambda container: _status(container, _terminated(code if container == first else sidecars)),
         )
 
-    async def wait(self, name: str, reason: str, message: str) -> None:
-        """No container of the pod gets on; the kubelet says why."""
+    async def wait(self, name: str, reason: str, message: str, phase: str = "Running") -> None:
+        """No container of the pod gets on; the kubelet says why. `Pending`: none has ever run."""
         state = {"waiting": {"reason": reason, "message": message}}
-        await self._patch(name, "Running", lambda container: _status(container, state))
+        await self._patch(name, phase, lambda container: _status(container, state))
 
     async def crash(self, name: str, code: int, *, restarts: int, reason: str = "Error") -> None:
         """Its containers ended with that code, again, and the kubelet waits before it starts them once more."""

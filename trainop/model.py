@@ -196,6 +196,8 @@ class SeenPod(Struct, frozen=True):
     complaints: tuple[Complaint, ...] = ()
     role_label: str = ""
     index_label: str = ""
+    template: str = ""
+    """The fingerprint of what it was made of; empty: that is not known."""
 
     @property
     def ended(self) -> bool:

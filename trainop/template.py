@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
+
+import msgspec
 
 
 def containers(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -53,3 +56,8 @@ def metadata(template: Mapping[str, Any], field: str) -> dict[str, str]:
     """A copy of the template's labels or annotations."""
     found = (template.get("metadata") or {}).get(field)
     return dict(found) if isinstance(found, Mapping) else {}
+
+
+def fingerprint(template: Mapping[str, Any]) -> str:
+    """The same for templates that say the same, in whatever order."""
+    return blake2b(msgspec.json.encode(template, order="deterministic"), digest_size=8).hexdigest()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from tests.e2e.user import IMAGE, LITTLE, User, job
 
 ABSENT = "trainop-examples/absent:1"
@@ -14,15 +11,6 @@ QUOTA = {
     "metadata": {"name": "small"},
     "spec": {"hard": {"pods": "1"}},
 }
-
-
-def mend(user: User, name: str, **container: Any) -> None:
-    """Change the job, and do the last thing that trainop says is to be done."""
-    _, said = user.trainop("explain", name, "-o", "json")
-    kubectl, *words = json.loads(said)["findings"][0]["next"][-1].split()
-    assert kubectl == "kubectl"
-    user.apply(job(name, **container))
-    user.cluster.run(*words)
 
 
 def ends_well(user: User, name: str, *workers: str) -> None:
@@ -35,14 +23,14 @@ def ends_well(user: User, name: str, *workers: str) -> None:
 def test_an_image_that_is_not_there_is_named_and_the_mended_job_runs(user: User) -> None:
     user.apply(job("absent", image=ABSENT))
     user.until_explained("absent", f"the image {ABSENT} of worker-0 cannot be pulled")
-    mend(user, "absent", image=IMAGE)
+    user.apply(job("absent", image=IMAGE))
     ends_well(user, "absent", "absent-worker-0")
 
 
 def test_a_request_that_no_node_can_meet_is_named_and_the_mended_job_runs(user: User) -> None:
     user.apply(job("greedy", resources={"requests": {"cpu": "1000"}, "limits": {"cpu": "1000"}}))
     user.until_explained("greedy", "no node takes worker-0: there is not enough cpu")
-    mend(user, "greedy", resources=LITTLE)
+    user.apply(job("greedy", resources=LITTLE))
     ends_well(user, "greedy", "greedy-worker-0")
 
 

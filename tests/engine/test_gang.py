@@ -165,8 +165,11 @@ def test_resources_that_tell_nothing_ask_for_nothing(resources: Any) -> None:
 
 
 def a_manifest_of(settings: Settings) -> Raw:
+    """Without what every pod has."""
     job = a_job(TF, PS={"template": a_template(metadata={"annotations": {"mine": "1"}})}, Worker=1)
-    return pods.manifest(TF, job, next(iter(topology(TF, job))), {}, settings)
+    pod = pods.manifest(TF, job, next(iter(topology(TF, job))), {}, settings)
+    del pod["metadata"]["annotations"][labels.TEMPLATE]
+    return pod
 
 
 def test_volcano_knows_its_pods_by_annotations() -> None:

@@ -10,6 +10,7 @@ from trainop.engine import pods
 from trainop.engine.topology import topology
 from trainop.framework import Framework
 from trainop.model import Event, Job
+from trainop.template import fingerprint
 
 ENV = {"TF_CONFIG": "{}"}
 
@@ -31,6 +32,9 @@ def test_the_whole_pod() -> None:
                 "training.kubeflow.org/job-name": "mnist",
                 "training.kubeflow.org/replica-type": "worker",
                 "training.kubeflow.org/replica-index": "1",
+            },
+            "annotations": {
+                "training.kubeflow.org/template-hash": fingerprint(job.replicas["Worker"].template)
             },
             "ownerReferences": [
                 {
@@ -67,7 +71,7 @@ def test_labels_and_annotations_of_the_template_are_kept_and_ours_win() -> None:
         "name": "mine",
         "namespace": "other",
         "labels": {"team": "a", "training.kubeflow.org/job-name": "forged"},
-        "annotations": {"note": "b"},
+        "annotations": {"note": "b", "training.kubeflow.org/template-hash": "forged"},
         "finalizers": ["stay"],
         "ownerReferences": [{"uid": "forged"}],
     }
@@ -75,6 +79,7 @@ def test_labels_and_annotations_of_the_template_are_kept_and_ours_win() -> None:
     assert (metadata["name"], metadata["namespace"]) == ("mnist-worker-0", "ns")
     assert metadata["labels"]["team"] == "a"
     assert metadata["labels"]["training.kubeflow.org/job-name"] == "mnist"
+    assert metadata["annotations"].pop("training.kubeflow.org/template-hash") != "forged"
     assert metadata["annotations"] == {"note": "b"}
     assert "finalizers" not in metadata
     assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["job-uid"]

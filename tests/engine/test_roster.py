@@ -7,11 +7,16 @@ import pytest
 from tests.builders import TF, a_job, a_pod, a_roster, a_service, a_status, a_world
 from trainop.engine import roster
 from trainop.engine.roster import Roster, State
-from trainop.model import Job, SeenPod, SeenService
+from trainop.model import Complaint, Job, SeenPod, SeenService
+from trainop.template import fingerprint
 
 
 def call(job: Job[Any], *children: SeenPod | SeenService) -> Roster:
     return a_roster(TF, job, a_world(*children))
+
+
+STUCK: dict[str, Any] = {"phase": "Pending", "complaints": (Complaint("ErrImagePull", "no such image"),)}
+OWN = fingerprint(a_job(TF, Worker=1, restart="ExitCode").replicas["Worker"].template)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +30,12 @@ def call(job: Job[Any], *children: SeenPod | SeenService) -> Roster:
         (a_pod("Worker", 0, "Failed", code=1), State.FAILED),
         (a_pod("Worker", 0, "Failed", code=137), State.RETRY),
         (a_pod("Worker", 0, "Failed", reason="Evicted"), State.LOST),
+        # One that cannot start is made anew if it is known to be of another template, and one that runs never is.
+        (a_pod("Worker", 0, **STUCK), State.WAITING),
+        (a_pod("Worker", 0, **STUCK, template=OWN), State.WAITING),
+        (a_pod("Worker", 0, **STUCK, template="another"), State.OUTDATED),
+        (a_pod("Worker", 0, "Pending", template="another"), State.WAITING),
+        (a_pod("Worker", 0, "Running", template="another"), State.ACTIVE),
         # DECISIONS "pod being deleted": going, whatever phase it passes through.
         (a_pod("Worker", 0, "Running", deleting=True), State.GOING),
         (a_pod("Worker", 0, "Failed", code=1, deleting=True), State.GOING),

@@ -71,11 +71,18 @@ def test_why_an_image_cannot_be_pulled_is_taken_from_the_event_that_tells_it() -
     assert found.next[0] == "the registry has no such image: check its name and tag"
 
 
-def test_pods_that_cannot_start_are_to_be_deleted_after_an_edit_of_the_job() -> None:
-    told = "after a change of the job, delete what was made before it:"
+def test_pods_of_another_operator_that_cannot_start_are_to_be_deleted_after_an_edit_of_the_job() -> None:
+    told = "after a change of the job, delete what another operator has made before it:"
     image, room = the("an image that is not there"), the("no node with room")
     assert image.next[-2:] == (told, "kubectl -n ns delete pod mnist-worker-0")
     assert room.next[-2:] == (told, "kubectl -n ns delete pod mnist-worker-0 mnist-worker-1")
+
+
+def test_pods_of_our_own_that_cannot_start_need_only_the_edit() -> None:
+    pod = a_pod("Worker", container=waiting("ErrImagePull", "not found"))
+    pod["metadata"]["annotations"] = {"training.kubeflow.org/template-hash": "0"}
+    [found] = explain(a_scene(pod, status=CREATED, Worker=1)).findings
+    assert found.next[-1] == "a change of the job is enough: the operator makes such pods anew"
 
 
 def test_the_command_stays_short_where_many_pods_cannot_start() -> None:

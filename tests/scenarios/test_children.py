@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -61,7 +62,9 @@ async def test_a_pod_is_the_template_with_name_labels_owner_port_and_restart_pol
         "training.kubeflow.org/replica-type": role.lower(),
         "training.kubeflow.org/replica-index": "0",
     }
+    template_hash = pod["metadata"]["annotations"].pop("training.kubeflow.org/template-hash")
     assert pod["metadata"]["annotations"] == {"note": "kept"}
+    assert re.fullmatch("[0-9a-f]{16}", template_hash)
     (owner,) = pod["metadata"]["ownerReferences"]
     assert (owner["uid"], owner["controller"]) == (job["metadata"]["uid"], True)
     spec = pod["spec"]

@@ -11,7 +11,7 @@ from tests.crashing import Ledger, operator
 from tests.scenarios.stage import Cast, Stage
 from trainop.errors import Refused
 from trainop.kube.memory import Memory
-from trainop.kube.port import EVENTS, Resource
+from trainop.kube.port import EVENTS, Raw, Resource
 
 T = TypeVar("T")
 pytestmark = pytest.mark.parametrize("cast", ["TFJob"], indirect=True)
@@ -54,6 +54,30 @@ async def test_a_pod_that_does_not_get_on_is_told_once_in_whatever_words_and_not
     assert len(first) == 1
     assert first[0] in [told(crashing, seconds) for seconds in (10, 20, 40)]
     assert (await stage.job())["metadata"]["resourceVersion"] == before
+
+
+async def test_a_pod_that_cannot_start_is_made_anew_once_the_job_is_mended(stage: Stage) -> None:
+    def image(name: str) -> Raw:
+        containers = [{"name": stage.cast.framework.container, "image": name}]
+        return {"replicas": 2, "template": {"spec": {"containers": containers}}}
+
+    await stage.submit(Worker=image("absent"))
+    await stage.until_pods_are(stage.children())
+    before, (runs, stuck) = await stage.pods(), stage.children("Worker")
+    await stage.kubelet.run(runs)
+    await stage.kubelet.wait(stuck, "ErrImagePull", "there is no such image", phase="Pending")
+    await stage.edit({"tfReplicaSpecs": {"Worker": image("mended")}})
+
+    async def mended() -> bool:
+        pod = (await stage.pods()).get(stuck)
+        return bool(pod and pod["spec"]["containers"][0]["image"] == "mended")
+
+    await stage.until(mended, "the stuck pod has the new image")
+    uids = {name: pod["metadata"]["uid"] for name, pod in (await stage.pods()).items()}
+    assert [name for name in uids if uids[name] != before[name]["metadata"]["uid"]] == [stuck]
+    await stage.run_all()
+    await stage.until_state("Running")
+    assert not (await stage.job())["status"].get("restartCount")
 
 
 @pytest.mark.parametrize("stage_name", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)

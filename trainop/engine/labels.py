@@ -14,6 +14,8 @@ REPLICA_TYPE = "training.kubeflow.org/replica-type"
 REPLICA_INDEX = "training.kubeflow.org/replica-index"
 JOB_ROLE = "training.kubeflow.org/job-role"
 JOB_ROLE_MASTER = "master"
+TEMPLATE = "training.kubeflow.org/template-hash"
+"""An annotation of ours: which template a pod was made of."""
 
 # --- how gang schedulers know which pods belong together ----------------------------------------------------
 POD_GROUP = "scheduling.x-k8s.io/pod-group"

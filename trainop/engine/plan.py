@@ -219,7 +219,8 @@ def _beside(scene: Scene) -> Iterator[Action]:
 def _tend(scene: Scene, place: Place, *, ready: bool, hold_retries: bool) -> Iterator[Action]:
     """What one member needs. A count that rises in this pass is acted on in the next."""
     pod = place.pod
-    if pod and (place.state is State.LOST or (place.state is State.RETRY and not hold_retries)):
+    anew = place.state in (State.LOST, State.OUTDATED) or (place.state is State.RETRY and not hold_retries)
+    if pod and anew:
         yield DeletePod(place.member.role, pod.name, pod.uid)
     elif place.state is State.MISSING and ready:
         yield CreatePod(place.member)

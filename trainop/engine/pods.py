@@ -29,10 +29,10 @@ def manifest(
         "name": member.name,
         "namespace": job.namespace,
         "labels": template.metadata(replica.template, "labels") | ours,
+        "annotations": template.metadata(replica.template, "annotations")
+        | {labels.TEMPLATE: template.fingerprint(replica.template)},
         "ownerReferences": [labels.owner(job)],
     }
-    if annotations := template.metadata(replica.template, "annotations"):
-        metadata["annotations"] = annotations
     fitted = accelerators.fitted(settings, framework.container, replica.template["spec"])
     spec = fitted | {
         "containers": [_container(framework, c, env) for c in template.containers({"spec": fitted})],

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainop import template
 from trainop.engine import companions, indexes, restart
 from trainop.engine.restart import Ending
 from trainop.framework import Framework
@@ -18,6 +19,7 @@ class State(StrEnum):
     MISSING = "has no pod"
     GOING = "its pod is being deleted"
     WAITING = "its pod has not started"
+    OUTDATED = "its pod cannot start, and is made anew of a template that was changed since"
     ACTIVE = "its pod is running"
     SUCCEEDED = "has ended well and never runs again"
     FAILED = "has failed for good"
@@ -114,7 +116,15 @@ def _state(
     if pod.ended:
         policy = framework.restart_policy(job, member.role, member.index)
         return BY_ENDING[restart.ending(policy, framework.container, pod, framework.manner.retryable)]
-    return State.ACTIVE if pod.phase == "Running" else State.WAITING
+    if pod.phase == "Running":
+        return State.ACTIVE
+    return State.OUTDATED if _outdated(job, member, pod) else State.WAITING
+
+
+def _outdated(job: Job[Any], member: Member, pod: SeenPod) -> bool:
+    """Only of one that does not get on: a pod that is about to run, or runs, stays what it is."""
+    known = pod.template and pod.complaints
+    return bool(known) and pod.template != template.fingerprint(job.replicas[member.role].template)
 
 
 def _beside(member: Member, pod: SeenPod | None, service: SeenService | None) -> Place:

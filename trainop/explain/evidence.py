@@ -26,6 +26,7 @@ class Metadata(Struct, frozen=True, rename="camel"):
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
 
 
 class Waiting(Struct, frozen=True, rename="camel"):

@@ -15,6 +15,7 @@ WORDS = {
     State.MISSING: "no pod",
     State.GOING: "ending",
     State.WAITING: "waiting",
+    State.OUTDATED: "made anew",
     State.ACTIVE: "running",
     State.SUCCEEDED: "succeeded",
     State.FAILED: "failed",

@@ -192,11 +192,16 @@ def no_volume(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _afterwards(evidence: Evidence, members: list[Row]) -> tuple[str, ...]:
-    """An edit of a job counts for the pods that are made from then on, and these are there already."""
-    names = [row.pod_name for row in members]
+    """After an edit of the job the operator makes them anew, unless another one made them: it cannot know of what."""
+    look = kubectl(evidence, "describe", "pod", members[0].pod_name)
+    foreign = [
+        row.pod.name for row in members if row.pod and labels.TEMPLATE not in row.pod.metadata.annotations
+    ]
+    if not foreign:
+        return (look, "a change of the job is enough: the operator makes such pods anew")
     whole = ("-l", f"{labels.JOB_NAME}={evidence.job.name}", "--field-selector=status.phase=Pending")
     return (
-        kubectl(evidence, "describe", "pod", names[0]),
-        "after a change of the job, delete what was made before it:",
-        kubectl(evidence, "delete", "pod", *(names if len(names) <= FEW + 1 else whole)),
+        look,
+        "after a change of the job, delete what another operator has made before it:",
+        kubectl(evidence, "delete", "pod", *(foreign if len(foreign) <= FEW + 1 else whole)),
     )

@@ -41,6 +41,7 @@ class Metadata(Struct, frozen=True, rename="camel"):
     creation_timestamp: Moment | None = None
     deletion_timestamp: Moment | None = None
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
     owner_references: tuple[Owner, ...] = ()
 
     @property
@@ -144,6 +145,7 @@ class Pod(Struct, frozen=True):
             complaints=() if deleting else _complaints(status),
             role_label=intern(meta.labels.get(labels.REPLICA_TYPE, "")),
             index_label=intern(meta.labels.get(labels.REPLICA_INDEX, "")),
+            template=intern(meta.annotations.get(labels.TEMPLATE, "")),
         )
 
 
