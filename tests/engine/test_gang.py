@@ -22,7 +22,7 @@ from tests.builders import (
     stored,
     told,
 )
-from trainop.engine import events, gang, pods
+from trainop.engine import events, gang, labels, pods
 from trainop.engine.plan import plan
 from trainop.engine.topology import topology
 from trainop.model import DEFAULTS, DeletePodGroup, Event, Job, PatchPodGroup, SeenPodGroup, Settings, World

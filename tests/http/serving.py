@@ -19,6 +19,8 @@ async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
         with suppress(OSError, asyncio.IncompleteReadError):
             await talk(reader, writer)
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
 
     def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Not a coroutine: one that is cancelled before its first step would leave the connection open.
@@ -28,8 +30,9 @@ async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
         async with await asyncio.start_server(met, "127.0.0.1", ssl=tls) as server:
             yield server.sockets[0].getsockname()[1]
     finally:
-        for writer, talking in guests:
+        left = [(writer, talking) for writer, talking in guests if not talking.done()]
+        for writer, talking in left:
             talking.cancel()
             writer.transport.abort()
-        await asyncio.gather(*(talking for _, talking in guests), return_exceptions=True)
+        await asyncio.gather(*(talking for _, talking in left), return_exceptions=True)
         await asyncio.sleep(0)  # the transports say their goodbyes
