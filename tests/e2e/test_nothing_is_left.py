@@ -79,7 +79,8 @@ def check_that_nothing_is_left(before: set[str], software: Software, name: str) 
 
 
 @pytest.mark.parametrize(
-    ("way", "number", "code"), [(SUITE, signal.SIGINT, 2), (UP, signal.SIGINT, 0), (UP, signal.SIGTERM, 0)]
+    ("way", "number", "code"),
+    [pytest.param(SUITE, signal.SIGINT, 2, id="Ctrl-C"), pytest.param(UP, signal.SIGTERM, 0, id="SIGTERM")],
 )
 def test_a_node_is_gone_when_its_owner_was_asked_to_end(
     software: Software, tmp_path: Path, way: Way, number: signal.Signals, code: int
@@ -118,6 +119,7 @@ def test_a_node_that_does_not_come_up_is_removed(software: Software) -> None:
 @pytest.mark.parametrize(
     ("words", "env"),
     [(("up",), {"PATH": "/nowhere"}), ((), {"PATH": "/nowhere"}), ((), {FOREIGN: "/nowhere"})],
+    ids=["a node", "the suite", "another cluster"],
 )
 def test_what_is_missing_is_told_in_one_line(words: tuple[str, ...], env: dict[str, str]) -> None:
     argv = [sys.executable, "-m", "tests.e2e", *words]
