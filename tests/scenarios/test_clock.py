@@ -4,7 +4,7 @@ deadlines, TTL."""
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -43,42 +43,54 @@ def serving(stage: Stage) -> Any:
     return operator(stage.operators_way, {framework.gvk: framework}, Ledger(), namespace=stage.namespace)
 
 
-async def test_a_quiet_job_fails_in_the_second_of_its_deadline(stage: Stage) -> None:
-    await stage.submit(policy={"activeDeadlineSeconds": 3})
+async def end_in(stage: Stage, seconds: int, field: str, since: str) -> int:
+    """Set that limit of the job, so that it is reached in so many seconds however long everything took until now."""
+    began = datetime.fromisoformat((await stage.job())["status"][since])
+    limit = int((datetime.now(UTC) - began).total_seconds()) + seconds
+    await stage.edit({"runPolicy": {field: limit}})
+    return limit
+
+
+async def runs(stage: Stage) -> None:
+    await stage.submit()
     await stage.run_all()
+    await stage.until_state("Running")
+
+
+async def test_a_quiet_job_fails_in_the_second_of_its_deadline(stage: Stage) -> None:
+    await runs(stage)
+    limit = await end_in(stage, 3, "activeDeadlineSeconds", "startTime")
     job = await stage.until_state("Failed")
-    assert 3 <= lasted(job) < 3 + SLACK
+    assert limit <= lasted(job) < limit + SLACK
 
 
 async def test_a_deadline_that_passes_while_no_operator_is_there_is_found_by_the_next(apart: Stage) -> None:
     async with serving(apart):
-        await apart.submit(policy={"activeDeadlineSeconds": 2})
-        await apart.run_all()
-        await apart.until_state("Running")
-    await asyncio.sleep(3)
+        await runs(apart)
+    limit = await end_in(apart, 1, "activeDeadlineSeconds", "startTime")
+    await asyncio.sleep(2)
     assert (await apart.job())["status"]["conditions"][-1]["type"] == "Running"
     async with serving(apart):
         job = await apart.until_state("Failed")
         await apart.until_pods_are([])
-    assert lasted(job) >= 2
+    assert lasted(job) >= limit
 
 
 async def test_a_deadline_goes_on_when_the_operator_is_restarted(apart: Stage) -> None:
     async with serving(apart):
-        await apart.submit(policy={"activeDeadlineSeconds": 4})
-        await apart.run_all()
-        await apart.until_state("Running")
+        await runs(apart)
+        limit = await end_in(apart, 4, "activeDeadlineSeconds", "startTime")
     async with serving(apart):
         job = await apart.until_state("Failed")
-    assert 4 <= lasted(job) < 4 + SLACK
+    assert limit <= lasted(job) < limit + SLACK
 
 
 async def test_a_time_to_live_goes_on_when_the_operator_is_restarted(apart: Stage) -> None:
     async with serving(apart):
-        await apart.submit(policy={"ttlSecondsAfterFinished": 2})
-        await apart.run_all()
+        await runs(apart)
         await apart.exit_all("Chief")
         await apart.until_state("Succeeded")
+        await end_in(apart, 3, "ttlSecondsAfterFinished", "completionTime")
     async with serving(apart):
         await gone(apart)
         await apart.until_pods_are([])
