@@ -3,6 +3,7 @@
 import fcntl
 import os
 import secrets
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ _CLUSTERS = pytest.StashKey[Host | Guest]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What a script starts in the background ignores Ctrl-C, and so would every process that a test interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers", "cluster: needs a real control plane; set for users of `control_plane`"
     )

@@ -21,6 +21,7 @@ from trainop.kube.recorder import Recorder
 from trainop.kube.report import COUNTERS_MAY_WAIT, report
 from trainop.model import DeletePod, Job, Plan, Trouble
 from trainop.parse import parse
+from trainop.reconcile import reconcile
 
 T = TypeVar("T")
 CREATED = a_status("Created", replica_statuses={"Worker": {"active": 0}})
@@ -131,6 +132,19 @@ async def test_counters_alone_wait_a_moment(cluster: Cluster, site: Site) -> Non
 async def test_after_something_was_done_nothing_waits(cluster: Cluster, site: Site) -> None:
     await told(cluster, RUNNING, Outcome(done=(DeletePod("Worker", "mnist-worker-0", "u"),)), may_wait=LONG)
     assert site.written == 1
+
+
+async def test_nothing_stays_put_off_of_a_job_that_goes_in_the_middle_of_a_pass(
+    cluster: Cluster, site: Site
+) -> None:
+    raw: Any = await site.get(resource(TF), "ns", "mnist", dict)
+    raw["status"] = RUNNING.model_copy(update={"start_time": NOW, "observed_generation": 1}).wire()
+    key = parse(TF, raw).key
+    cluster.jobs.put(key, raw)
+    await site.remove(resource(TF), "ns", "mnist")
+    assert await reconcile(key, TF, cluster) is not None, "its pods are missing, so its counters have changed"
+    assert await reconcile(key, TF, cluster) is None
+    assert (site.written, cluster.jobs.settled) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> fl
     """Seconds until the job is to be looked at again; None when only an event can change anything."""
     raw = cluster.jobs.get(key)
     if raw is None:
+        cluster.jobs.forget(key)
         return None
     job = parse_again(framework, raw, cluster.jobs.parsed.get(key))
     cluster.jobs.remember(job)

@@ -71,10 +71,11 @@ class Jobs:
         """Unless the name is another job's by now."""
         held = self._held.get(key)
         if held is not None and held["metadata"]["uid"] == uid:
-            self._forget(key)
+            self.forget(key)
 
-    def _forget(self, key: Key) -> None:
-        del self._held[key]
+    def forget(self, key: Key) -> None:
+        """Also what a pass that was under way when the job went has left of it."""
+        self._held.pop(key, None)
         self.parsed.pop(key, None)
         self._due.pop(key, None)
         self.unsure.pop(key, None)
@@ -90,7 +91,7 @@ class Jobs:
             and _version(raw) <= version
         ]
         for key in gone:
-            self._forget(key)
+            self.forget(key)
         return gone
 
 
