@@ -13,7 +13,7 @@ from tools.reference import BUILT_IN
 from trainop.cli.operator import command
 from trainop.engine import gang
 from trainop.model import Settings
-from trainop.operator.metrics import Metrics
+from trainop.operator.metrics import ANSWER, Metrics
 from trainop.registry import frameworks
 from trainop.rights import of_jobs, of_the_lease
 
@@ -85,7 +85,7 @@ def test_the_metrics_are_those_of_metrics_py_with_their_labels() -> None:
     metrics = Metrics()
     labels = {
         it._name: list(it._labelnames) for it in vars(metrics).values() if hasattr(it, "_labelnames")
-    } | {"trainop_build": ["version"]}
+    } | {"trainop_api_requests": list(ANSWER), "trainop_build": ["version"]}
     expected = {
         family.name + KNOWN_AS.get(family.type, ""): labels[family.name]
         for family in metrics._registry.collect()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic
 
 from trainop.api.spec import RestartPolicy
@@ -129,7 +130,7 @@ class Framework(Generic[S]):
     dialects: tuple[Framework[Any], ...] = ()
     """Other kinds for the same trainings, of the same name: each is served under its own group, like any."""
 
-    @property
+    @cached_property
     def gvk(self) -> GVK:
         return GVK(self.group, self.version, self.kind)
 
@@ -148,7 +149,7 @@ class Framework(Generic[S]):
         """What the kind is called on a command line."""
         return f"{self.kind.lower()}.{self.group}" if self.older else self.kind.lower()
 
-    @property
+    @cached_property
     def controller(self) -> str:
         """The name under which the framework's controller labels its children and sends events. Namesakes have
         another one each: no service of one's job leads to a pod of the other's."""

@@ -59,11 +59,16 @@ class JobStatus(ApiModel):
     )
 
     def condition(self, type_: str) -> Condition | None:
-        return next((c for c in self.conditions if c.type == type_), None)
+        for condition in self.conditions:
+            if condition.type == type_:
+                return condition
+        return None
 
     def is_true(self, type_: str) -> bool:
-        found = self.condition(type_)
-        return found is not None and found.true
+        for condition in self.conditions:
+            if condition.type == type_:
+                return condition.status == "True"
+        return False
 
     @property
     def finished(self) -> bool:

@@ -143,6 +143,8 @@ def _beside(member: Member, pod: SeenPod | None, service: SeenService | None) ->
 def _surplus(
     framework: Framework[Any], job: Job[Any], pods: Mapping[str, SeenPod], services: Mapping[str, SeenService]
 ) -> Iterator[Place]:
+    if not pods and not services:
+        return
     roles = {role.name.lower(): role.name for role in framework.roles}
     for name in sorted({*pods, *services}):
         pod, service = pods.get(name), services.get(name)

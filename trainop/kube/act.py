@@ -6,7 +6,8 @@ A create that finds the object there and ours, and a delete that finds nothing, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -174,15 +175,21 @@ class _Hands:
 
 
 async def _with_slow_start(
-    actions: list[Action], do: Callable[[Action], Awaitable[bool]]
+    actions: list[Action], do: Callable[[Action], Coroutine[Any, Any, bool]]
 ) -> tuple[set[Action], list[tuple[Action, Exception]]]:
     """One call, then four at a time, sixteen, up to a limit; none after the first error.
 
     The first answer tells most: a template that is refused once is refused for every member.
     """
     waiting = list(reversed(actions))
-    running: dict[asyncio.Future[bool], Action] = {}
-    finished: asyncio.Queue[asyncio.Future[bool]] = asyncio.Queue()
+    running: dict[asyncio.Task[bool], Action] = {}
+    finished: deque[asyncio.Task[bool]] = deque()
+    some_finished = asyncio.Event()
+
+    def finish(call: asyncio.Task[bool]) -> None:
+        finished.append(call)
+        some_finished.set()
+
     changed: set[Action] = set()
     at_once = 1
     errors: list[tuple[Action, Exception]] = []
@@ -190,10 +197,13 @@ async def _with_slow_start(
         while running or (waiting and not errors):
             while waiting and len(running) < at_once and not errors:
                 action = waiting.pop()
-                call: asyncio.Future[bool] = asyncio.ensure_future(do(action))
-                call.add_done_callback(finished.put_nowait)
+                call = asyncio.create_task(do(action))
+                call.add_done_callback(finish)
                 running[call] = action
-            call = await finished.get()
+            while not finished:
+                some_finished.clear()
+                await some_finished.wait()
+            call = finished.popleft()
             action, error = running.pop(call), call.exception()
             if error is None:
                 at_once = min(at_once + MORE_AFTER_EACH, MOST_AT_ONCE)

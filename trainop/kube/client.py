@@ -207,7 +207,7 @@ class Client:
     ) -> Answer:
         try:
             for last_try in (False, True):
-                who = await self._identity()
+                who = self._credentials if self._good(None) else await self._identity()
                 answer = await self._http.call(
                     request.method, request.path, accept=accept, query=query, content=content, body=body
                 )

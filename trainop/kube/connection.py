@@ -11,7 +11,6 @@ from msgspec import Struct
 
 _MOST_UNREAD = 1 << 20
 """Bytes of a stream that nobody has asked for, after which no more are taken from the server."""
-_FRAMES = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class Answer(Struct, frozen=True):
@@ -35,11 +34,14 @@ class Connection(asyncio.Protocol):
         self._unread = 0
         self._waiting: asyncio.Future[None] | None = None
         self._lost: OSError | None = None
-        self._spoken = self._streams = self._framed = False
-        self._status, self._retry_after = 0, ""
+        self._head = b""
+        """The beginning of the answer, its headers at least: hardly anybody wants to know what they say."""
+        self._streams = False
+        self._status = 0
         self._complete = self._goes_on = True
-        self._silence = self._heard = 0.0
+        self._patience = self._until = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        """Runs on when an answer has come: the next request wants one again."""
         self.idle_since = 0.0
 
     @property
@@ -48,17 +50,13 @@ class Connection(asyncio.Protocol):
 
     async def call(self, request: bytes, patience: float) -> Answer:
         """TimeoutError after so many seconds."""
-        self._send(request)
-        self._timer = self._loop.call_later(patience, self._expire)
-        answer = await self.rest()
-        self._stop_timer()
-        return answer
+        self._send(request, patience)
+        return await self.rest()
 
     async def stream(self, request: bytes, silence: float) -> int:
         """The status; then `read`. A stream without a word for `silence` seconds ends: nobody may be there."""
-        self._send(request)
-        self._streams, self._silence, self._heard = True, silence, self._loop.time()
-        self._listen()
+        self._send(request, silence)
+        self._streams = True
         while not self._status and not self._complete:
             await self._news()
         if not self._status:
@@ -77,7 +75,8 @@ class Connection(asyncio.Protocol):
         self._take_more()
         while not self._complete:
             await self._news()
-        return Answer(self._status, self._taken(), self._retry_after)
+        retry_after = _header(self._head, b"retry-after") if self._status >= 400 else ""
+        return Answer(self._status, self._taken(), retry_after)
 
     async def through(self, tls: ssl.SSLContext | None, name: str) -> Connection:
         """The connection to the end of the tunnel which this one has become: a proxy was asked for that."""
@@ -101,27 +100,33 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
             self._timer = None
 
-    def _expire(self) -> None:
-        self._break(TimeoutError("no answer in time"))
-
-    def _listen(self) -> None:
-        left = self._heard + self._silence - self._loop.time()
+    def _look(self) -> None:
+        """Whether it has taken too long."""
+        self._timer = None
+        if self._complete:
+            return
+        left = self._until - self._loop.time()
         if left > 0:
-            self._timer = self._loop.call_later(left, self._listen)
-        else:
+            self._timer = self._loop.call_later(left, self._look)
+        elif self._streams:
             self._complete, self._goes_on = True, False
             self._wake()
+        else:
+            self._break(TimeoutError("no answer in time"))
 
-    def _send(self, request: bytes) -> None:
-        self._spoken = self._streams = self._framed = self._complete = False
-        self._status, self._retry_after = 0, ""
+    def _send(self, request: bytes, patience: float) -> None:
+        self._streams = self._complete = False
+        self._status, self._head = 0, b""
+        self._patience, self._until = patience, self._loop.time() + patience
+        if self._timer is None:
+            self._timer = self._loop.call_later(patience, self._look)
         self._transport.write(request)
 
-    async def _news(self) -> None:
+    def _news(self) -> asyncio.Future[None]:
         if self._lost is not None:
             raise self._lost
         self._waiting = self._loop.create_future()
-        await self._waiting
+        return self._waiting
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
@@ -148,24 +153,28 @@ class Connection(asyncio.Protocol):
         if self._complete:
             self._transport.abort()  # nobody has asked
             return
-        self._spoken = True
+        if not self._status:
+            self._head += data
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:
             self._break(ConnectionError(f"the answer is no HTTP: {error}"))
-        self._heard = self._loop.time()
+        if self._streams:
+            self._until = self._loop.time() + self._patience
         if self._complete or self._streams:
             self._wake()
 
     def eof_received(self) -> None:
-        if self._status and not self._framed:
+        framed = any(_header(self._head, name) for name in (b"content-length", b"transfer-encoding"))
+        if self._status and not framed:
             # As in old times: the answer goes on until the connection ends.
             self._complete, self._goes_on = True, False
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._stop_timer()
         if self._complete:
             self._lost = self._lost or ConnectionError("closed")
-        elif self._spoken:
+        elif self._head:
             self._break(ConnectionError(f"the connection broke off{_because(error)}"))
         else:
             self._break(Stale(f"the connection was closed{_because(error)}"))
@@ -178,18 +187,9 @@ class Connection(asyncio.Protocol):
 
     # --- what the parser tells
 
-    def on_message_begin(self) -> None:
+    def on_headers_complete(self) -> None:
         if self._complete:
             raise ConnectionError("there is more than one answer")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        name = name.lower()
-        if name in _FRAMES:
-            self._framed = True
-        elif name == b"retry-after":
-            self._retry_after = value.decode("latin-1")
-
-    def on_headers_complete(self) -> None:
         self._status = self._parser.get_status_code()
 
     def on_body(self, piece: bytes) -> None:
@@ -201,6 +201,15 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._complete, self._goes_on = True, self._parser.should_keep_alive()
+
+
+def _header(head: bytes, name: bytes) -> str:
+    """Empty where there is none."""
+    for line in head.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]:
+        found, _, value = line.partition(b":")
+        if found.lower() == name:
+            return value.strip().decode("latin-1")
+    return ""
 
 
 def _because(error: Exception | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -21,6 +22,8 @@ from trainop.kube.connection import Answer, Connection, Stale
 _IDLE = 60  # seconds; the server hangs up after 90, and a request must not run into that
 _NEXT_ADDRESS = 0.25  # seconds for which one address of a name is tried alone
 _REPEATABLE = frozenset({"GET", "DELETE"})
+_PLAIN = re.compile(r"[A-Za-z0-9/_.~-]*")
+"""A path as Kubernetes has them: nothing in it needs quoting."""
 
 
 class Server(Struct, frozen=True):
@@ -133,11 +136,10 @@ class Http:
         head = self._heads.get((accept, content))
         if head is None:
             head = self._heads[accept, content] = self._head(accept, content)
-        target = (
-            f"{method} {self._server.url.path.rstrip('/')}{quote(path)}{query and '?' + query} HTTP/1.1\r\n"
-        )
+        where = self._server.url.path.rstrip("/") + (path if _PLAIN.fullmatch(path) else quote(path))
+        target = f"{method} {where}?{query}" if query else f"{method} {where}"
         length = b"Content-Length: %d\r\n\r\n" % len(body) if content else b"\r\n"
-        return b"".join((target.encode(), head, length, body))
+        return b"".join((target.encode(), b" HTTP/1.1\r\n", head, length, body))
 
     def _head(self, accept: str, content: str) -> bytes:
         # Compressed answers cost the server more time than they save on the way.

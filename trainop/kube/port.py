@@ -21,9 +21,10 @@ class Resource(NamedTuple):
 
     def path(self, namespace: str | None, name: str = "", subresource: str = "") -> str:
         """`/apis/kubeflow.org/v1/namespaces/NS/tfjobs/NAME/status`; no namespace means all of them."""
-        parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
-        parts += ["namespaces", namespace] if namespace else []
-        return "/".join([*parts, self.plural, *filter(None, (name, subresource))])
+        where = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        where += f"/namespaces/{namespace}/{self.plural}" if namespace else f"/{self.plural}"
+        where += f"/{name}" if name else ""
+        return f"{where}/{subresource}" if subresource else where
 
 
 PODS = Resource("", "v1", "pods")

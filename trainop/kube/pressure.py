@@ -41,14 +41,16 @@ class Pressure:
 
     async def __aexit__(self, *_: object) -> None:
         self._in_flight -= 1
-        self._admit()
+        if self._waiting:
+            self._admit()
 
     def answered(self, code: int, sent: float) -> None:
         """What came of a request that was sent at that time; code 0: nothing."""
         now = time.monotonic()
         if code not in OVERLOADED and code and now - sent < SLOW:
             self.limit = min(self._most, self.limit + 1 / self.limit)
-            self._admit()
+            if self._waiting:
+                self._admit()
         elif sent >= self._cut_from:
             self.limit = max(FEWEST, self.limit / 2)
             self._cut_from = now

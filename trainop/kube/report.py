@@ -124,7 +124,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
     patch: dict[str, Any] = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
-        if isinstance(before, Mapping) and isinstance(value, Mapping):
+        if isinstance(before, dict) and isinstance(value, dict):
             if inner := difference(before, value):
                 patch[key] = inner
         elif before != value:

@@ -47,7 +47,10 @@ class Metadata(Struct, frozen=True, rename="camel"):
     @property
     def owner(self) -> Owner | None:
         """The one that controls the object."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
 
 class JobMetadata(TypedDict, total=False):

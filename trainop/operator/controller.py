@@ -212,7 +212,7 @@ class Controller:
             if wake_after is not None:
                 self.queue.add_after(key, wake_after)
         finally:
-            self.metrics.reconcile.labels(key.gvk.kind, result).observe(time.monotonic() - started)
+            self.metrics.passed(key.gvk.kind, result, time.monotonic() - started)
 
 
 async def _at_most(seconds: float, wait: Awaitable[None], otherwise: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from prometheus_client import (
@@ -17,16 +19,36 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from trainop import __version__
 
 JOB = ("job_namespace", "framework")
+ANSWER = ("verb", "resource", "code")
 SECONDS = (1, 2, 5, 10, 30, 60, 120, 300, 900, 3600)
 LONG = (10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600)
 SHORT = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # these double the page and nobody asks for them
+
+
+class Answers(Collector):
+    """Those of the API server, which are counted most often: a counter of the library takes a lock for each."""
+
+    def __init__(self) -> None:
+        self.seen: defaultdict[tuple[str, str, int], int] = defaultdict(int)
+
+    def collect(self) -> Iterable[CounterMetricFamily]:
+        told = CounterMetricFamily(
+            "trainop_api_requests",
+            "Answers of the API server; code 0: there was none.",
+            labels=ANSWER,
+        )
+        for (verb, resource, code), count in self.seen.items():
+            told.add_metric((verb, resource, str(code)), count)
+        yield told
 
 
 class Metrics:
@@ -67,18 +89,13 @@ class Metrics:
             buckets=SHORT,
             registry=registry,
         )
+        self._reconcile = cache(self.reconcile.labels)
         self.queue_depth = Gauge("trainop_queue_depth", "Jobs that wait for a pass.", registry=registry)
         self.queue_oldest = Gauge(
             "trainop_queue_oldest_seconds", "How long the first of them has waited.", registry=registry
         )
-        self._requests: dict[tuple[str, str, int], Counter] = {}
-        """Found already: each request is counted here."""
-        self.api_requests = Counter(
-            "trainop_api_requests",
-            "Answers of the API server; code 0: there was none.",
-            ("verb", "resource", "code"),
-            registry=registry,
-        )
+        self._answers = Answers()
+        registry.register(self._answers)
         self.cache_age = Gauge(
             "trainop_cache_age_seconds",
             "Since the API server was last heard of this kind.",
@@ -98,11 +115,11 @@ class Metrics:
         Info("trainop_build", "What runs here.", registry=registry).info({"version": __version__})
 
     def requested(self, verb: str, resource: str, code: int) -> None:
-        counter = self._requests.get((verb, resource, code))
-        if counter is None:
-            counter = self.api_requests.labels(verb, resource, str(code))
-            self._requests[verb, resource, code] = counter
-        counter.inc()
+        self._answers.seen[verb, resource, code] += 1
+
+    def passed(self, kind: str, result: str, seconds: float) -> None:
+        """One pass over one job."""
+        self._reconcile(kind, result).observe(seconds)
 
     def watch_failed(self, resource: str) -> None:
         self.watch_errors.labels(resource).inc()

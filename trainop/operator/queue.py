@@ -130,8 +130,10 @@ class WorkQueue:
 
     def _next(self) -> str | None:
         """The namespace whose turn it is."""
-        share = self._share
-        return next((n for n in self._ready if share is None or self._at_work[n] < share), None)
+        for namespace in self._ready:
+            if self._share is None or self._at_work[namespace] < self._share:
+                return namespace
+        return None
 
     def done(self, key: Key) -> None:
         self._running.discard(key)
