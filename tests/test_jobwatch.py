@@ -84,6 +84,18 @@ async def test_what_our_own_write_has_told_is_no_news() -> None:
         assert await told.next() == "look at b"
 
 
+async def test_nor_is_it_when_the_watch_is_faster_than_the_answer() -> None:
+    api = Memory()
+    await make(api, "a")
+    async with following(api) as told:
+        await told.next()
+        told.jobs.writing.add(key("a"))
+        stored = await store(api, "a", {"progress": "1/1"})
+        await make(api, "b")
+        assert await told.next() == "look at b"
+        assert told.jobs.get(key("a")) == stored
+
+
 async def test_what_someone_else_writes_is_news() -> None:
     api = Memory()
     await make(api, "a")

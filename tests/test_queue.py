@@ -6,7 +6,7 @@ import asyncio
 from itertools import pairwise
 
 from trainop.model import GVK, Key
-from trainop.operator.queue import SLOWEST_RETRY, WorkQueue
+from trainop.operator.queue import GATHER, SLOWEST_RETRY, WorkQueue
 
 KIND = GVK("kubeflow.org", "v1", "TFJob")
 
@@ -48,18 +48,55 @@ async def test_a_key_woken_while_it_is_worked_on_waits_and_then_comes_again() ->
     assert await queue.get() == taken
 
 
-async def test_what_wakes_a_key_right_after_its_pass_is_one_pass_together() -> None:
+async def test_news_of_members_that_come_together_are_one_pass() -> None:
+    queue = WorkQueue()
+    for _ in range(3):
+        queue.add_soon(key("j"))
+    assert len(queue) == 0
+    assert not queue.idle
+    taken = await asyncio.wait_for(queue.get(), 30)
+    queue.done(taken)
+    assert taken == key("j")
+    assert queue.idle
+
+
+async def test_news_of_members_that_come_in_the_middle_of_a_pass_are_gathered_after_it() -> None:
     queue = WorkQueue()
     queue.add(key("j"))
     taken = await queue.get()
+    queue.add_soon(taken)
     queue.done(taken)
-    for _ in range(3):
-        queue.add(taken)
     assert len(queue) == 0
-    assert not queue.idle
     assert await asyncio.wait_for(queue.get(), 30) == taken
     queue.done(taken)
     assert queue.idle
+
+
+async def test_who_is_woken_while_news_gather_does_not_wait_for_them() -> None:
+    queue = WorkQueue()
+    queue.add_soon(key("j"))
+    queue.add(key("j"))
+    assert await drained(queue) == [key("j")]
+    queue.done(key("j"))
+    queue.add_after(key("other"), 5 * GATHER)
+    assert await asyncio.wait_for(queue.get(), 30) == key("other"), "the news were in that pass already"
+
+
+async def test_what_the_server_asked_for_holds_for_news_of_members_too() -> None:
+    queue = WorkQueue()
+    queue.retry(key("j"), at_least=3600)
+    queue.add_soon(key("j"))
+    assert queue.idle
+    queue.forget(key("j"))
+
+
+async def test_news_of_a_job_that_goes_meanwhile_are_forgotten() -> None:
+    queue = WorkQueue()
+    queue.add_soon(key("j"))
+    queue.forget(key("j"))
+    assert queue.idle
+    queue.add_after(key("other"), 5 * GATHER)
+    assert await asyncio.wait_for(queue.get(), 30) == key("other")
 
 
 async def test_a_wake_up_comes_by_itself() -> None:

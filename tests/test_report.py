@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import pytest
@@ -37,6 +37,10 @@ class Site(Memory):
 
     written = 0
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_the_answer: Callable[[], None] = lambda: None
+
     async def patch(
         self,
         what: Resource,
@@ -48,7 +52,9 @@ class Site(Memory):
         subresource: str = "",
     ) -> T:
         self.written += 1
-        return await super().patch(what, namespace, name, patch, shape, subresource=subresource)
+        stored = await super().patch(what, namespace, name, patch, shape, subresource=subresource)
+        self.before_the_answer()
+        return stored
 
 
 @pytest.fixture
@@ -145,6 +151,22 @@ async def test_nothing_stays_put_off_of_a_job_that_goes_in_the_middle_of_a_pass(
     assert await reconcile(key, TF, cluster) is not None, "its pods are missing, so its counters have changed"
     assert await reconcile(key, TF, cluster) is None
     assert (site.written, cluster.jobs.settled) == (0, True)
+
+
+async def test_who_has_heard_of_more_than_his_own_write_looks_again_at_once(
+    cluster: Cluster, site: Site
+) -> None:
+    heard = await site.get(resource(TF), "ns", "mnist", wire.RawJob)
+    key = parse(TF, heard).key
+    heard["metadata"]["resourceVersion"] = "1000"
+
+    def hear() -> None:
+        assert key in cluster.jobs.writing, "the watch wakes nobody now"
+        cluster.jobs.put(key, heard)
+
+    site.before_the_answer = hear
+    assert await told(cluster, RUNNING, wake_after=60) == 0
+    assert not cluster.jobs.writing
 
 
 @pytest.mark.parametrize(

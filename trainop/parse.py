@@ -191,19 +191,19 @@ def _manager(raw: Mapping[str, Any]) -> Any:
 
 def _status(framework: Framework[Any], raw: Any) -> JobStatus:
     try:
-        return JobStatus.model_validate(framework.manner.recall(raw) if isinstance(raw, Mapping) else {})
+        return JobStatus.model_validate(framework.manner.recall(raw) if isinstance(raw, dict) else {})
     except ValidationError:
         # The CRD's schema keeps such a status out; whoever got one in gets a fresh one.
         return JobStatus()
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _without_nulls(value: Any) -> Any:
     """As the API server does: a field set to null is a field not set."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return value
 

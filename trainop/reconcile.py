@@ -8,7 +8,7 @@ from trainop.engine.plan import plan as make_plan
 from trainop.framework import Framework
 from trainop.kube.act import act
 from trainop.kube.cluster import Cluster, observe
-from trainop.kube.report import mistakes_told, report
+from trainop.kube.report import report, report_mistake
 from trainop.model import Key
 from trainop.parse import parse_again
 
@@ -22,7 +22,10 @@ async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> fl
     job = parse_again(framework, raw, cluster.jobs.parsed.get(key))
     cluster.jobs.remember(job)
     world = observe(cluster, job)
-    async with mistakes_told(cluster, framework, job):
+    try:
         plan = make_plan(framework, job, world, cluster.settings)
         outcome = await act(cluster, framework, job, plan.actions)
+    except Exception as error:
+        await report_mistake(cluster, framework, job, error)
+        raise
     return await report(cluster, framework, job, plan, outcome)

@@ -217,6 +217,26 @@ def test_the_verdict_is_stored_before_anything_is_cleaned_up(policy: str, stay: 
     assert [service.name for service in life.world.services] == stay
 
 
+@pytest.mark.parametrize(
+    ("policy", "wake_after"),
+    [
+        ({"cleanPodPolicy": "Running"}, 0),  # a worker still runs
+        ({"cleanPodPolicy": "All"}, 0),
+        ({"cleanPodPolicy": "None"}, None),
+        ({"cleanPodPolicy": "None", "ttlSecondsAfterFinished": 60}, 60),
+    ],
+)
+def test_after_the_verdict_comes_a_pass_only_if_it_has_something_to_do(
+    policy: dict[str, Any], wake_after: float | None
+) -> None:
+    life = Life(TF, a_job(TF, Worker=2, policy=policy))
+    life.step()
+    life.all_run().settle()
+    answer = life.see("Worker", 0, "Succeeded", code=0).step()
+    assert answer.status.finished
+    assert answer.wake_after == wake_after
+
+
 def test_the_job_goes_when_its_time_to_live_is_over() -> None:
     """§5.11; a timer, also after an operator restart."""
     status = a_status("Created", "Succeeded", completion_time=NOW)

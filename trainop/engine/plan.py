@@ -280,7 +280,13 @@ def _end(
     now, reason = scene.world.now, labels.reason(scene.framework, reason)
     status = conditions.put(status, type_, reason, message, now)
     status = status.model_copy(update={"completion_time": status.completion_time or now})
-    return Plan(status=status, events=(Event(kind, reason, message),), wake_after=AT_ONCE)
+    after = _finished(replace(scene, job=replace(scene.job, status=status)))
+    idle = after is not None and not after.actions and after.status == status
+    return Plan(
+        status=status,
+        events=(Event(kind, reason, message),),
+        wake_after=after.wake_after if after and idle else AT_ONCE,
+    )
 
 
 def _observed(scene: Scene) -> JobStatus:

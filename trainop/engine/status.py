@@ -45,8 +45,9 @@ def idle(job: Job[Any], status: JobStatus) -> JobStatus:
 
 def after_end(status: JobStatus, roster: Roster) -> JobStatus:
     """The end is on record as it was seen; only what still runs is counted anew."""
-    kept = {
-        role: old.model_copy(update={"active": len(roster.states.get(role, {}).get(State.ACTIVE, ()))})
-        for role, old in status.replica_statuses.items()
-    }
-    return status if kept == status.replica_statuses else status.model_copy(update={"replica_statuses": kept})
+    roles = status.replica_statuses
+    active = {role: len(roster.states.get(role, {}).get(State.ACTIVE, ())) for role in roles}
+    if all(old.active == active[role] for role, old in roles.items()):
+        return status
+    counted = {role: old.model_copy(update={"active": active[role]}) for role, old in roles.items()}
+    return status.model_copy(update={"replica_statuses": counted})

@@ -149,16 +149,17 @@ class _Hands:
         return True
 
     async def _create(self, what: Resource, cache: Caches[Any], shape: Any, body: Raw) -> bool:
-        namespace, made = self._job.namespace, True
-        try:
-            child = await self._cluster.api.create(what, namespace, body, shape)
-        except Exists:
-            made = False
-            child = await self._cluster.api.get(what, namespace, body["metadata"]["name"], shape)
-            owner = child.metadata.owner
-            if owner is None or owner.uid != self._job.uid:
-                raise _Foreign from None
-        cache.put(child)
+        job, name, made = self._job, body["metadata"]["name"], True
+        with cache.expecting(job.namespace, name, job.uid):
+            try:
+                child = await self._cluster.api.create(what, job.namespace, body, shape)
+            except Exists:
+                made = False
+                child = await self._cluster.api.get(what, job.namespace, name, shape)
+                owner = child.metadata.owner
+                if owner is None or owner.uid != job.uid:
+                    raise _Foreign from None
+            cache.put(child)
         return made
 
     async def _delete(self, what: Resource, cache: Caches[Any] | None, name: str, uid: str) -> bool:
@@ -181,41 +182,32 @@ async def _with_slow_start(
 
     The first answer tells most: a template that is refused once is refused for every member.
     """
-    waiting = list(reversed(actions))
-    running: dict[asyncio.Task[bool], Action] = {}
-    finished: deque[asyncio.Task[bool]] = deque()
-    some_finished = asyncio.Event()
-
-    def finish(call: asyncio.Task[bool]) -> None:
-        finished.append(call)
-        some_finished.set()
-
-    changed: set[Action] = set()
-    at_once = 1
+    waiting, changed = deque(actions), set[Action]()
     errors: list[tuple[Action, Exception]] = []
-    try:
-        while running or (waiting and not errors):
-            while waiting and len(running) < at_once and not errors:
-                action = waiting.pop()
-                call = asyncio.create_task(do(action))
-                call.add_done_callback(finish)
-                running[call] = action
-            while not finished:
-                some_finished.clear()
-                await some_finished.wait()
-            call = finished.popleft()
-            action, error = running.pop(call), call.exception()
-            if error is None:
-                at_once = min(at_once + MORE_AFTER_EACH, MOST_AT_ONCE)
-                if call.result():
+    helpers: list[asyncio.Task[None]] = []
+
+    async def work() -> None:
+        while waiting and not errors:
+            action = waiting.popleft()
+            try:
+                if await do(action):
                     changed.add(action)
-            elif isinstance(error, Temporary | _Foreign):
+            except (Temporary, _Foreign) as error:
                 errors.append((action, error))
-            else:
-                raise error
+                return
+            except Exception:
+                waiting.clear()
+                raise
+            more = min(MORE_AFTER_EACH, MOST_AT_ONCE - 1 - len(helpers), len(waiting) - 1)
+            helpers.extend(asyncio.create_task(work()) for _ in range(more))
+
+    try:
+        await work()
+        for helper in helpers:  # and those whom they have called
+            await helper
     finally:
-        for call in running:
-            call.cancel()
+        for helper in helpers:
+            helper.cancel()
     return changed, errors
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from sys import intern
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -77,6 +78,8 @@ class Cache(Follower[Child[V]]):
         self._families: dict[str, _Family[V]] = {}
         self._unconfirmed: dict[_Place, float] = {}
         """What is `ours`, and since when, by the loop's time."""
+        self._expected: dict[_Place, str] = {}
+        """What we have asked for, and the owner it is to have: the watch may tell of it before the answer does."""
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -118,6 +121,16 @@ class Cache(Follower[Child[V]]):
             )
             view = family.views[namespace] = tuple(sorted(here, key=_name))
         return view
+
+    @contextmanager
+    def expecting(self, namespace: str, name: str, owner_uid: str) -> Iterator[None]:
+        """While we ask for it to be made, that it is there is no news."""
+        place = _Place(namespace, name)
+        self._expected[place] = owner_uid
+        try:
+            yield
+        finally:
+            del self._expected[place]
 
     def put(self, child: Child[V]) -> None:
         """What the answer to a request of ours says."""
@@ -188,7 +201,9 @@ class Cache(Follower[Child[V]]):
         if ours:
             self._unconfirmed[place] = asyncio.get_running_loop().time()
         if held is None:
-            news.add(self._add(place, version, owner, seen, ours=ours))
+            key = self._add(place, version, owner, seen, ours=ours)
+            if not fresh or self._expected.get(place) != owner.uid:
+                news.add(key)
             return
         held.version, held.ours = version, ours
         if held.seen.deleting and held.seen.uid == seen.uid and not seen.deleting:

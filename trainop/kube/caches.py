@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager
 from typing import Generic
 
 from trainop.errors import Temporary
@@ -52,6 +53,9 @@ class Caches(Generic[V]):
 
     def refusal(self, namespace: str) -> str:
         return self._at(namespace).refusal
+
+    def expecting(self, namespace: str, name: str, owner_uid: str) -> AbstractContextManager[None]:
+        return self._at(namespace).expecting(namespace, name, owner_uid)
 
     def put(self, child: Child[V]) -> None:
         self._at(child.metadata.namespace).put(child)

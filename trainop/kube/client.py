@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -36,7 +36,7 @@ Answered = Callable[[str, str, int], None]
 """Told of every answer: verb, plural of the kind, code (0: there was none)."""
 
 
-class _Request(NamedTuple):
+class _Request(Struct, frozen=True):
     verb: str
     method: str
     kind: str
@@ -75,11 +75,13 @@ class Client:
         self._http.close()
         await asyncio.sleep(0)  # the transports say their goodbyes
 
-    async def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> T:
-        return await self._one(_Request("get", "GET", what.plural, what.path(namespace, name)), shape)
+    def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> Coroutine[Any, Any, T]:
+        return self._one(_Request("get", "GET", what.plural, what.path(namespace, name)), shape)
 
-    async def create(self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[T]) -> T:
-        return await self._one(_Request("create", "POST", what.plural, what.path(namespace)), shape, body)
+    def create(
+        self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[T]
+    ) -> Coroutine[Any, Any, T]:
+        return self._one(_Request("create", "POST", what.plural, what.path(namespace)), shape, body)
 
     async def delete(self, what: Resource, namespace: str, name: str, uid: str) -> None:
         options = {
@@ -91,7 +93,7 @@ class Client:
         request = _Request("delete", "DELETE", what.plural, what.path(namespace, name))
         await self._one(request, msgspec.Raw, options)
 
-    async def patch(
+    def patch(
         self,
         what: Resource,
         namespace: str,
@@ -100,10 +102,10 @@ class Client:
         shape: type[T],
         *,
         subresource: str = "",
-    ) -> T:
+    ) -> Coroutine[Any, Any, T]:
         path = what.path(namespace, name, subresource)
         kind = f"{what.plural}/{subresource}" if subresource else what.plural
-        return await self._one(_Request("patch", "PATCH", kind, path), shape, patch, content=_MERGE_PATCH)
+        return self._one(_Request("patch", "PATCH", kind, path), shape, patch, content=_MERGE_PATCH)
 
     async def list(
         self, what: Resource, shape: type[T], *, namespace: str | None = None, selector: str = ""

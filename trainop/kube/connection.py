@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import cast
+from collections.abc import Coroutine
+from typing import Any, cast
 
 from httptools import HttpParserError, HttpResponseParser
 from msgspec import Struct
@@ -48,10 +49,10 @@ class Connection(asyncio.Protocol):
     def reusable(self) -> bool:
         return self._complete and self._goes_on and self._lost is None and not self._transport.is_closing()
 
-    async def call(self, request: bytes, patience: float) -> Answer:
+    def call(self, request: bytes, patience: float) -> Coroutine[Any, Any, Answer]:
         """TimeoutError after so many seconds."""
         self._send(request, patience)
-        return await self.rest()
+        return self.rest()
 
     async def stream(self, request: bytes, silence: float) -> int:
         """The status; then `read`. A stream without a word for `silence` seconds ends: nobody may be there."""
@@ -72,7 +73,8 @@ class Connection(asyncio.Protocol):
     async def rest(self) -> Answer:
         """The whole answer, or what is left of it to read."""
         self._streams = False
-        self._take_more()
+        if self._unread:
+            self._take_more()
         while not self._complete:
             await self._news()
         retry_after = _header(self._head, b"retry-after") if self._status >= 400 else ""
@@ -136,7 +138,8 @@ class Connection(asyncio.Protocol):
         pieces = self._pieces
         found = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         self._pieces = []
-        self._take_more()
+        if self._unread:
+            self._take_more()
         return found
 
     def _take_more(self) -> None:

@@ -88,14 +88,23 @@ class Http:
         """`content`: the type of the body; empty: there is none."""
         request = self._request(method, path, query, accept, content, body)
         kept = self._next()
-        if kept is not None:
+        while True:
+            connection = kept or await self._connected()
             try:
-                return await self._told(kept, request)
-            except Stale:
-                # The server may have closed it just as we wrote. Whether it has read that, nobody knows.
-                if method not in _REPEATABLE:
+                answer = await connection.call(request, self._patience)
+            except BaseException as error:
+                connection.abort()
+                if kept is None or method not in _REPEATABLE or not isinstance(error, Stale):
                     raise
-        return await self._told(await self._connected(), request)
+                # The server closed it just as we wrote; whether it has read that, nobody knows.
+                kept = None
+                continue
+            if answer.status != 401 and connection.reusable:
+                connection.idle_since = time.monotonic()
+                self._kept.append(connection)
+            else:
+                connection.abort()
+            return answer
 
     @asynccontextmanager
     async def stream(
@@ -109,19 +118,6 @@ class Http:
             yield status, connection
         finally:
             connection.abort()  # nobody answers a goodbye in the middle of a stream
-
-    async def _told(self, connection: Connection, request: bytes) -> Answer:
-        known = False
-        try:
-            answer = await connection.call(request, self._patience)
-            known = answer.status != 401
-            return answer
-        finally:
-            if known and connection.reusable:
-                connection.idle_since = time.monotonic()
-                self._kept.append(connection)
-            else:
-                connection.abort()
 
     def _next(self) -> Connection | None:
         newer_than = time.monotonic() - _IDLE

@@ -27,6 +27,8 @@ class Jobs:
         self.parsed: dict[Key, Job[Any]] = {}
         """Those that go on, as they were read the last time."""
         self._due: dict[Key, float] = {}
+        self.writing: set[Key] = set()
+        """Whose status is being stored: the watch may tell of that before the answer does."""
         self.unsure: dict[Key, Story] = {}
         """Statuses that were sent and may have been stored: no answer came."""
 
@@ -46,6 +48,11 @@ class Jobs:
             return False
         self._held[key] = raw
         return True
+
+    def moved_on(self, key: Key, version: str) -> bool:
+        """Whether it is known in another version than that."""
+        held = self._held.get(key)
+        return held is not None and held["metadata"].get("resourceVersion") != version
 
     def remember(self, job: Job[Any]) -> None:
         if job.status.finished:

@@ -13,8 +13,8 @@ from trainop.model import GVK, Key
 
 
 class JobWatch(Follower[RawJob]):
-    """`wake` is called for a job that is news, not for what our own write has told already; `gone` for one that
-    is not there any more."""
+    """`wake` is called for a job that is news, not for what our own write has told already, or is about to tell:
+    who writes looks for himself whether more has happened meanwhile. `gone` for one that is not there any more."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class JobWatch(Follower[RawJob]):
 
     def _hold(self, raw: RawJob) -> None:
         key = self._key(raw)
-        if self._jobs.put(key, raw):
+        if self._jobs.put(key, raw) and key not in self._jobs.writing:
             self._wake(key)
 
     def _key(self, raw: RawJob) -> Key:

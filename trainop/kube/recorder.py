@@ -38,18 +38,19 @@ class Recorder:
     ) -> None:
         """`dropped` is called for each event that finds no room."""
         self._api, self._clock, self._dropped = api, clock, dropped
-        self._waiting: asyncio.Queue[tuple[str, Raw]] = asyncio.Queue(room)
+        self._waiting: asyncio.Queue[Raw] = asyncio.Queue(room)
         self._told: dict[str, datetime] = {}
         """When each story was told last; the one that was asked for last stands last."""
 
     def tell(self, framework: Framework[Any], job: Job[Any], events: Iterable[Event]) -> None:
         """Never waits and never fails: a job does not depend on who hears of it."""
         for event in events:
-            name = _name(job, event)
+            message = _printable(event.message)
+            name = _name(job, event, message)
             if event.story and not self._is_news(name):
                 continue
             try:
-                self._waiting.put_nowait((job.namespace, self._body(framework, job, event, name)))
+                self._waiting.put_nowait(self._body(framework, job, event, name, message))
             except asyncio.QueueFull:
                 self._dropped()
                 log.warning(
@@ -71,16 +72,16 @@ class Recorder:
                 await asyncio.sleep(A_MOMENT)
             while len(batch) < AT_ONCE and not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())
-            alike: dict[str, list[tuple[str, Raw]]] = {}
-            for namespace, body in batch:
-                alike.setdefault(body["metadata"]["name"], []).append((namespace, body))
+            alike: dict[str, list[Raw]] = {}
+            for body in batch:
+                alike.setdefault(body["metadata"]["name"], []).append(body)
             await asyncio.gather(*map(self._record, alike.values()))
 
-    async def _record(self, alike: Iterable[tuple[str, Raw]]) -> None:
+    async def _record(self, alike: Iterable[Raw]) -> None:
         """One after another, or they would not be counted."""
-        for namespace, body in alike:
+        for body in alike:
             try:
-                await self._post(namespace, body)
+                await self._post(body)
             except ApiError as error:
                 log.warning("event %s not recorded: %s", body["metadata"]["name"], error)
             finally:
@@ -89,37 +90,37 @@ class Recorder:
     async def drained(self) -> None:
         await self._waiting.join()
 
-    async def _post(self, namespace: str, body: Raw) -> None:
+    async def _post(self, body: Raw) -> None:
         """The name says what happened to whom, so the same event again is found and counted, also by another
         process that does not remember the first."""
+        name, namespace = body["metadata"]["name"], body["metadata"]["namespace"]
         try:
             await self._api.create(EVENTS, namespace, body, wire.Service)
         except Exists:
-            name = body["metadata"]["name"]
             again = {field: body[field] for field in ("message", "lastTimestamp")}
             # The answer to a patch tells the count; to get events would be one more right to ask for.
             known = await self._api.patch(EVENTS, namespace, name, again, dict)
             count = int(known.get("count") or 1) + 1
             await self._api.patch(EVENTS, namespace, name, {"count": count}, dict)
 
-    def _body(self, framework: Framework[Any], job: Job[Any], event: Event, name: str) -> Raw:
-        now = rfc3339(self._clock())
+    def _body(self, framework: Framework[Any], job: Job[Any], event: Event, name: str, message: str) -> Raw:
+        now, namespace = rfc3339(self._clock()), job.namespace
         source = framework.manner.source or framework.controller
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": name, "namespace": job.namespace},
+            "metadata": {"name": name, "namespace": namespace},
             "involvedObject": {
                 "apiVersion": framework.gvk.api_version,
                 "kind": framework.kind,
-                "namespace": job.namespace,
+                "namespace": namespace,
                 "name": job.name,
                 "uid": job.uid,
                 "resourceVersion": job.resource_version,
             },
             "type": event.type,
             "reason": _printable(framework.manner.reason(event.reason)),
-            "message": _printable(event.message),
+            "message": message,
             "source": {"component": source},
             "reportingComponent": source,
             "reportingInstance": source,
@@ -129,9 +130,9 @@ class Recorder:
         }
 
 
-def _name(job: Job[Any], event: Event) -> str:
+def _name(job: Job[Any], event: Event, message: str) -> str:
     """The same for what is the same event, or the same story in other words."""
-    what = "\n".join((job.uid, event.type, event.reason, event.story or _printable(event.message)))
+    what = "\n".join((job.uid, event.type, event.reason, event.story or message))
     return f"{job.name}.{hashlib.blake2b(what.encode(), digest_size=8).hexdigest()}"
 
 

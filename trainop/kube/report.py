@@ -6,14 +6,15 @@ pods that start together are one write.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 
 from trainop.api.base import rfc3339
 from trainop.engine import blocked, events, labels
+from trainop.engine.plan import AT_ONCE
 from trainop.errors import Gone, Refused, Stuck, Temporary, TrainopError, Unreachable, in_short
 from trainop.framework import Framework
 from trainop.kube.act import Outcome
@@ -56,42 +57,44 @@ async def report(
             return wait if plan.wake_after is None else min(wait, plan.wake_after)
     cluster.jobs.put_off_no_longer(job.key)
     story = Story(job, status, (*plan.events, *blocked.warning(job.status, status)))
-    written = await _write(cluster, framework, story, patch)
-    _tell(cluster, framework, story, written=written)
+    stored = await _write(cluster, framework, story, patch)
+    _tell(cluster, framework, story, written=stored is not None)
     if outcome.error:
         raise outcome.error
     if trouble:
         raise Stuck(trouble.message)
-    return plan.wake_after
+    version = stored["metadata"]["resourceVersion"] if stored else job.resource_version
+    return AT_ONCE if cluster.jobs.moved_on(job.key, version) else plan.wake_after
 
 
-@asynccontextmanager
-async def mistakes_told(cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> AsyncIterator[None]:
+async def report_mistake(
+    cluster: Cluster, framework: Framework[Any], job: Job[Any], error: Exception
+) -> None:
     """Whoever waits for the job is told if a mistake in trainop, or in the framework, stands in its way."""
-    try:
-        yield
-    except TrainopError:
-        raise
-    except Exception as error:
-        trouble = Trouble("OperatorError", labels.OPERATOR_ERROR.format(error=in_short(error)))
-        with suppress(Temporary):
-            await report(cluster, framework, job, Plan(status=job.status, trouble=trouble), Outcome())
-        raise
+    if isinstance(error, TrainopError):
+        return
+    trouble = Trouble("OperatorError", labels.OPERATOR_ERROR.format(error=in_short(error)))
+    with suppress(Temporary):
+        await report(cluster, framework, job, Plan(status=job.status, trouble=trouble), Outcome())
 
 
-async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patch: Mapping[str, Any]) -> bool:
+async def _write(
+    cluster: Cluster, framework: Framework[Any], story: Story, patch: Mapping[str, Any]
+) -> RawJob | None:
+    """The job as it is stored then; None: nothing was."""
     job = story.job
     if not patch:
-        return False
+        return None
     cluster.fence()
     body = {"metadata": {"resourceVersion": job.resource_version}, "status": patch}
+    cluster.jobs.writing.add(job.key)
     try:
         stored = await cluster.api.patch(
             resource(framework), job.namespace, job.name, body, RawJob, subresource="status"
         )
     except Gone:
         cluster.jobs.drop(job.key, job.uid)
-        return False
+        return None
     except Unreachable:
         cluster.jobs.unsure[job.key] = story
         raise
@@ -102,8 +105,10 @@ async def _write(cluster: Cluster, framework: Framework[Any], story: Story, patc
             untold = [replace(event, story=event.story or event.message) for event in story.events]
             cluster.recorder.tell(framework, job, untold)
         raise
+    finally:
+        cluster.jobs.writing.discard(job.key)
     cluster.jobs.put(job.key, stored)
-    return True
+    return stored
 
 
 def _catch_up(cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> None:

@@ -171,8 +171,9 @@ class Controller:
         self._leading.set()
 
     def _wake(self, key: Key) -> None:
-        if key.gvk in self._frameworks:
-            self.queue.add(key)
+        """A child of the job has changed; what is not known needs no pass."""
+        if self.jobs.get(key) is not None:
+            self.queue.add_soon(key)
 
     async def _work(self) -> None:
         while True:

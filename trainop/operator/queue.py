@@ -11,8 +11,8 @@ from trainop.model import Key
 
 FIRST_RETRY = 0.1
 SLOWEST_RETRY = 60.0
-REST = 0.01
-"""Seconds from one pass over a job to the next: what happens to its members comes in swarms."""
+GATHER = 0.01
+"""Seconds for which news of a job's members waits for more of it: it comes in swarms."""
 
 
 class WorkQueue:
@@ -27,10 +27,10 @@ class WorkQueue:
         self._running: set[Key] = set()
         self._at_work: Counter[str] = Counter()
         """How many are running, by namespace."""
-        self._resting: dict[Key, float] = {}
-        """Until when, soonest first. Who is not woken meanwhile needs no timer."""
         self._dirty: set[Key] = set()
-        """Woken while running or resting: to be handed out once more."""
+        """Woken while running: to be handed out once more."""
+        self._gathering: set[Key] = set()
+        """To be queued soon."""
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._held: set[Key] = set()
         """Not to be handed out before their timer rings, whoever wakes them."""
@@ -51,7 +51,7 @@ class WorkQueue:
     @property
     def idle(self) -> bool:
         """Nothing to do now; wake-ups may be set for later."""
-        return not self._queued and not self._running and not self._dirty
+        return not self._queued and not self._running and not self._gathering
 
     @property
     def failing(self) -> int:
@@ -63,12 +63,24 @@ class WorkQueue:
             return
         if key in self._running:
             self._dirty.add(key)
-        elif (left := self._resting.get(key, 0.0) - time.monotonic()) > 0:
-            self._wake_rested(key, left)
         elif key not in self._queued:
+            self._gathering.discard(key)
             self._queued[key] = time.monotonic()
             self._ready.setdefault(key.namespace, deque()).append(key)
             self._wake_one()
+
+    def add_soon(self, key: Key) -> None:
+        """When what comes with this news is here, too."""
+        if key in self._running:
+            self._dirty.add(key)
+        elif key not in self._gathering and key not in self._queued and key not in self._held:
+            self._gathering.add(key)
+            asyncio.get_running_loop().call_later(GATHER, self._gathered, key)
+
+    def _gathered(self, key: Key) -> None:
+        if key in self._gathering:
+            self._gathering.discard(key)
+            self.add(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """The last word counts: an earlier wake-up of the same key is taken back."""
@@ -144,28 +156,9 @@ class WorkQueue:
             self._wake_one()
         if not self._running:
             self._none_running.set()
-        self._rest(key)
-
-    def _rest(self, key: Key) -> None:
-        now, resting = time.monotonic(), self._resting
-        resting.pop(key, None)
-        while resting and resting[first := next(iter(resting))] <= now:
-            del resting[first]
-        resting[key] = now + REST
         if key in self._dirty:
             self._dirty.discard(key)
-            self._wake_rested(key, REST)
-
-    def _wake_rested(self, key: Key, left: float) -> None:
-        if key not in self._dirty:
-            self._dirty.add(key)
-            asyncio.get_running_loop().call_later(left, self._rested, key)
-
-    def _rested(self, key: Key) -> None:
-        self._resting.pop(key, None)
-        if key in self._dirty:
-            self._dirty.discard(key)
-            self.add(key)
+            self.add_soon(key)
 
     async def rest(self) -> None:
         """Until nothing that was handed out is being worked on."""
@@ -175,6 +168,7 @@ class WorkQueue:
         """The job is gone: nothing about it is kept."""
         self._failures.pop(key, None)
         self._dirty.discard(key)
+        self._gathering.discard(key)
         self._cancel_timer(key)
 
     def _ring(self, key: Key) -> None:
