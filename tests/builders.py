@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from trainop.api.status import Condition, JobStatus
+from trainop.api.status import Condition, JobStatus, ReplicaStatus
 from trainop.engine import gang, roster
 from trainop.engine.plan import plan
 from trainop.engine.roster import Roster
@@ -141,13 +141,15 @@ def environments(framework: Framework[Any], *, cluster_domain: str = "", **words
 def a_condition(type_: str, *, kind: str = "TFJob", since: datetime = NOW, **fields: Any) -> Condition:
     """`Running` is true, `!Running` is false."""
     type_, status = (type_[1:], "False") if type_.startswith("!") else (type_, "True")
-    common = {"reason": kind + type_, "last_update_time": since, "last_transition_time": since}
-    return Condition.model_validate({"type": type_, "status": status} | common | fields)
+    common: Raw = {"reason": kind + type_, "last_update_time": since, "last_transition_time": since}
+    return Condition(**{"type": type_, "status": status} | common | fields)
 
 
 def a_status(*conditions: str | Condition, since: datetime = NOW, **fields: Any) -> JobStatus:
     listed = tuple(c if isinstance(c, Condition) else a_condition(c, since=since) for c in conditions)
-    return JobStatus.model_validate({"conditions": listed, **fields})
+    counters = fields.pop("replica_statuses", {})
+    roles = {role: ReplicaStatus(**counts) for role, counts in counters.items()}
+    return JobStatus(conditions=listed, replica_statuses=roles, **fields)
 
 
 def states(status: JobStatus) -> list[str]:
@@ -261,7 +263,7 @@ def told(answer: Plan) -> list[tuple[str, str]]:
 def stored(job: Job[Any], status: JobStatus) -> Job[Any]:
     """The job as it is read again after its status was written."""
     version = str(int(job.resource_version) + 1)
-    return replace(job, status=JobStatus.model_validate(status.wire()), resource_version=version)
+    return replace(job, status=JobStatus.read(status.wire()), resource_version=version)
 
 
 def acted(

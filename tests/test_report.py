@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import NOW, TF, a_manifest, a_status
 from trainop.api.status import JobStatus
@@ -25,7 +26,7 @@ from trainop.reconcile import reconcile
 
 T = TypeVar("T")
 CREATED = a_status("Created", replica_statuses={"Worker": {"active": 0}})
-ONE_MORE = CREATED.model_copy(update={"progress": "1/2"})
+ONE_MORE = replace(CREATED, progress="1/2")
 RUNNING = a_status("Created", "Running", replica_statuses={"Worker": {"active": 1}})
 DONE_NOTHING = Outcome()
 LONG = 1_000.0
@@ -144,7 +145,7 @@ async def test_nothing_stays_put_off_of_a_job_that_goes_in_the_middle_of_a_pass(
     cluster: Cluster, site: Site
 ) -> None:
     raw: Any = await site.get(resource(TF), "ns", "mnist", dict)
-    raw["status"] = RUNNING.model_copy(update={"start_time": NOW, "observed_generation": 1}).wire()
+    raw["status"] = replace(RUNNING, start_time=NOW, observed_generation=1).wire()
     key = parse(TF, raw).key
     cluster.jobs.put(key, raw)
     await site.remove(resource(TF), "ns", "mnist")

@@ -164,8 +164,10 @@ def _status(framework: Framework[Any]) -> Iterator[str]:
         (Condition, "status.conditions[]"),
         (ReplicaStatus, "status.replicaStatuses.ROLE"),
     ):
-        for field in model.model_fields.values():
-            yield f"| `{path}.{field.alias}` | {_type(field.annotation)} | {field.description} |"
+        told = get_type_hints(model, include_extras=True)
+        for name, field in zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True):
+            type_, meaning = get_args(told[name])
+            yield f"| `{path}.{field}` | {_type(type_)} | {meaning.description} |"
 
 
 def _conditions(framework: Framework[Any]) -> Iterator[str]:

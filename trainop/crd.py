@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 from pydantic import PydanticUserError
 
 from trainop import rules
@@ -119,7 +120,7 @@ def job_schema(framework: Framework[Any]) -> Schema:
     except (TypeError, PydanticUserError) as error:
         told = str(error).partition("\n")[0]
         raise BrokenFramework(f"the framework {framework.name} has no CRD: {told}") from error
-    status = _model(JobStatus.model_json_schema(by_alias=True))
+    status = _model(msgspec.json.schema(JobStatus))
     status["description"] = "What the operator has seen and done."
     schema: Schema = {
         "description": spec.setdefault("description", f"A {framework.kind}."),
@@ -162,7 +163,7 @@ def _model(source: Schema) -> Schema:
 
 
 def _structural(field: str, source: Schema, models: dict[str, Schema]) -> Schema:
-    """What pydantic says about a field, with all below it in place: no references, no null, no titles."""
+    """What a model says about a field, with all below it in place: no references, no null, no titles."""
     match source:
         case {"anyOf": [optional, {"type": "null"}], **about}:
             return _structural(field, {**optional, **about}, models)
@@ -174,6 +175,8 @@ def _structural(field: str, source: Schema, models: dict[str, Schema]) -> Schema
             return {**_shared(about), **pattern, **either, "x-kubernetes-int-or-string": True}
         case {"type": str(kind)}:
             return {**_shared(source), **_parts(field, kind, source, models)}
+        case {"enum": [str(), *_]}:
+            return {**_shared(source), "type": "string"}
         case _ if POD_TEMPLATE in source:
             return {**pod_template_schema(), **_shared(source)}
     raise TypeError(f"a CRD has no way to say what the field {field!r} may be")
@@ -200,4 +203,5 @@ def _parts(field: str, kind: str, source: Schema, models: dict[str, Schema]) -> 
 
 
 def _shared(source: Mapping[Any, Any]) -> Schema:
-    return {word: deepcopy(value) for word, value in source.items() if word not in _JSON_ONLY}
+    said = {word: value for word, value in source.items() if word not in _JSON_ONLY}
+    return {word: deepcopy(value) for word, value in said.items() if (word, value) != ("required", [])}

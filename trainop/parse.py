@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -191,8 +192,8 @@ def _manager(raw: Mapping[str, Any]) -> Any:
 
 def _status(framework: Framework[Any], raw: Any) -> JobStatus:
     try:
-        return JobStatus.model_validate(framework.manner.recall(raw) if isinstance(raw, dict) else {})
-    except ValidationError:
+        return JobStatus.read(framework.manner.recall(raw) if isinstance(raw, dict) else {})
+    except msgspec.ValidationError:
         # The CRD's schema keeps such a status out; whoever got one in gets a fresh one.
         return JobStatus()
 

@@ -10,7 +10,7 @@ from trainop.api.status import ConditionType, JobStatus, ReplicaStatus
 from trainop.model import Job
 
 _NEVER_STARTED = "FailedValidation"
-_COUNTERS = [field.alias or name for name, field in ReplicaStatus.model_fields.items()]
+_COUNTERS = ReplicaStatus.__struct_encode_fields__
 _OF_THE_ERA = ("phase", "state", "reason", "controlPaused", "replicaStatuses")
 
 
@@ -44,8 +44,7 @@ def _counters(job: Job[Any], status: JobStatus, role: str) -> dict[str, object]:
     running = total - seen.succeeded - seen.failed
     states = {"Failed": seen.failed, "Running": running, "Succeeded": seen.succeeded}
     some = {state: count for state, count in states.items() if count > 0}
-    wire = seen.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return {"state": next(iter(some), "Unknown"), "ReplicasStates": some, **wire}
+    return {"state": next(iter(some), "Unknown"), "ReplicasStates": some, **seen.wire()}
 
 
 def _summary(job: Job[Any], status: JobStatus) -> tuple[str, str, str]:

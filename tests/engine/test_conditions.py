@@ -1,6 +1,7 @@
 """Bookkeeping of conditions, rule by rule. kubeflow-v1 §5.12; DECISIONS "terminal state", "what keeps the operator"."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.builders import NOW, a_condition, a_status, later, states
 from trainop.api.status import ConditionType, JobStatus
@@ -67,7 +68,7 @@ def test_the_end_turns_running_to_false_and_leaves_the_rest_of_it(end: Condition
     before = a_condition("Running", message="TFJob ns/mnist is running.")
     after = put(a_status("Created", before), end)
     assert states(after) == ["Created", "!Running", end]
-    assert after.condition("Running") == before.model_copy(update={"status": "False"})
+    assert after.condition("Running") == replace(before, status="False")
 
 
 def test_nothing_else_is_removed_by_the_end() -> None:

@@ -59,5 +59,5 @@ def test_after_the_end_nothing_is_written_when_nothing_changed() -> None:
 
 def test_zeros_are_left_out_when_stored() -> None:
     """§1.6."""
-    stored = JobStatus.model_validate({"replica_statuses": {"Worker": {"active": 0, "succeeded": 2}}}).wire()
+    stored = a_status(replica_statuses={"Worker": {"active": 0, "succeeded": 2}}).wire()
     assert stored == {"replicaStatuses": {"Worker": {"succeeded": 2}}}

@@ -1,5 +1,7 @@
 """Suspending takes all away, resuming starts anew. kubeflow-v1 §5.10; DECISIONS "resume"."""
 
+from msgspec.structs import replace
+
 from tests.builders import NOW, TF, a_job, a_pod, a_roster, a_service, a_status, a_world, doing, later, states
 from trainop.engine import status, suspend
 
@@ -51,7 +53,7 @@ def test_all_pods_and_services_go_also_ended_and_surplus_ones() -> None:
 
 
 def test_resuming_forgets_restarts_and_successes_and_starts_the_clock() -> None:
-    before = RAN.model_copy(update={"conditions": a_status("Created", "!Running", "Suspended").conditions})
+    before = replace(RAN, conditions=a_status("Created", "!Running", "Suspended").conditions)
     after = suspend.resumed(TF, a_job(TF, Worker=4), before, later(60))
     assert states(after) == ["Created", "!Running", "!Suspended"]
     assert (after.conditions[-1].reason, after.conditions[-1].message) == (

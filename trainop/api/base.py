@@ -1,4 +1,8 @@
-"""How every model of the API behaves: camelCase outside, snake_case inside, frozen."""
+"""How every model of the API behaves: camelCase outside, snake_case inside, frozen.
+
+What users write is a pydantic model, which says of every mistake where it is; what is stored and read again by
+programs is a msgspec record, which costs little.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, PlainSerializer
+from msgspec import Meta
+from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 
@@ -24,4 +29,4 @@ def rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-Time = Annotated[AwareDatetime, PlainSerializer(rfc3339, return_type=str, when_used="always")]
+Time = Annotated[datetime, Meta(tz=True)]

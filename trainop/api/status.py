@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+import msgspec
+from msgspec import Meta, Struct
 
-from trainop.api.base import ApiModel, Time
+from trainop.api.base import Time
+
+
+def means(text: str) -> Meta:
+    return Meta(description=text)
 
 
 class ConditionType(StrEnum):
@@ -20,43 +26,50 @@ class ConditionType(StrEnum):
     BLOCKED = "Blocked"
 
 
-class Condition(ApiModel):
-    type: str = Field(description="Created, Running, Restarting, Suspended, Succeeded, Failed or Blocked.")
-    status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
-    reason: str = Field("", description="One CamelCase word for programs.")
-    message: str = Field("", description="One sentence for people.")
-    last_update_time: Time | None = Field(None, description="When anything in this condition last changed.")
-    last_transition_time: Time | None = Field(None, description="When `status` last changed.")
+class _Record(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    def wire(self) -> dict[str, object]:
+        """As it is stored: camelCase, empty fields left out."""
+        told: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
+        return told
+
+
+class Condition(_Record, frozen=True):
+    type: Annotated[str, means("Created, Running, Restarting, Suspended, Succeeded, Failed or Blocked.")]
+    status: Annotated[Literal["True", "False", "Unknown"], means("True, False or Unknown.")]
+    reason: Annotated[str, means("One CamelCase word for programs.")] = ""
+    message: Annotated[str, means("One sentence for people.")] = ""
+    last_update_time: Annotated[Time | None, means("When anything in this condition last changed.")] = None
+    last_transition_time: Annotated[Time | None, means("When `status` last changed.")] = None
 
     @property
     def true(self) -> bool:
         return self.status == "True"
 
 
-class ReplicaStatus(ApiModel):
-    active: int = Field(0, description="Members whose pod is running.")
-    succeeded: int = Field(0, description="Members that have ended well.")
-    failed: int = Field(0, description="Members whose pod has failed.")
-    selector: str = Field("", description="Label selector of this role's pods.")
-    succeeded_indexes: str = Field(
-        "", description="Members that have ended well and never run again, such as 0-2,5."
-    )
+class ReplicaStatus(_Record, frozen=True):
+    active: Annotated[int, means("Members whose pod is running.")] = 0
+    succeeded: Annotated[int, means("Members that have ended well.")] = 0
+    failed: Annotated[int, means("Members whose pod has failed.")] = 0
+    selector: Annotated[str, means("Label selector of this role's pods.")] = ""
+    succeeded_indexes: Annotated[
+        str, means("Members that have ended well and never run again, such as 0-2,5.")
+    ] = ""
 
 
-class JobStatus(ApiModel):
-    conditions: tuple[Condition, ...] = Field(
-        (), description="What has happened to the job; the last one is its state."
-    )
-    replica_statuses: dict[str, ReplicaStatus] = Field(default_factory=dict, description="Counters by role.")
-    progress: str = Field("", description="Members running or done, of all: 3/4.")
-    start_time: Time | None = Field(None, description="When the operator took the job up, or resumed it.")
-    completion_time: Time | None = Field(None, description="When the job succeeded or failed.")
-    last_reconcile_time: Time | None = Field(None, description="When the operator last wrote this status.")
-    observed_generation: int = Field(0, description="The generation of the spec that this status speaks of.")
-    restart_count: int = Field(0, description="Restarts that count towards backoffLimit.")
-    restarts_counted: dict[str, int] = Field(
-        default_factory=dict, description="Restarts already counted for pods that still exist, by pod UID."
-    )
+class JobStatus(_Record, frozen=True):
+    conditions: Annotated[
+        tuple[Condition, ...], means("What has happened to the job; the last one is its state.")
+    ] = ()
+    replica_statuses: Annotated[dict[str, ReplicaStatus], means("Counters by role.")] = {}
+    progress: Annotated[str, means("Members running or done, of all: 3/4.")] = ""
+    start_time: Annotated[Time | None, means("When the operator took the job up, or resumed it.")] = None
+    completion_time: Annotated[Time | None, means("When the job succeeded or failed.")] = None
+    last_reconcile_time: Annotated[Time | None, means("When the operator last wrote this status.")] = None
+    observed_generation: Annotated[int, means("The generation of the spec that this status speaks of.")] = 0
+    restart_count: Annotated[int, means("Restarts that count towards backoffLimit.")] = 0
+    restarts_counted: Annotated[
+        dict[str, int], means("Restarts already counted for pods that still exist, by pod UID.")
+    ] = {}
 
     def condition(self, type_: str) -> Condition | None:
         for condition in self.conditions:
@@ -74,6 +87,7 @@ class JobStatus(ApiModel):
     def finished(self) -> bool:
         return self.is_true(ConditionType.SUCCEEDED) or self.is_true(ConditionType.FAILED)
 
-    def wire(self) -> dict[str, object]:
-        """As it is stored: camelCase, empty fields left out."""
-        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> JobStatus:
+        """What `wire` has told; msgspec.ValidationError where that is no status."""
+        return msgspec.convert(stored, cls)

@@ -80,5 +80,5 @@ def recalled(subject: Subject) -> Iterator[Complaint]:
     for job in subject.jobs:
         status = plan(subject.framework, job, World(now=NOW)).status
         told = subject.framework.manner.tell(job, status)
-        if JobStatus.model_validate(subject.framework.manner.recall(told)) != status:
+        if JobStatus.read(subject.framework.manner.recall(told)) != status:
             yield Complaint("of the status that is told not all is recalled", "make recall undo tell")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
+
+from msgspec.structs import replace
 
 from trainop.api.status import Condition, ConditionType, JobStatus
 
@@ -22,7 +25,7 @@ def put(
     """
     if status.finished:
         return status
-    value = "True" if true else "False"
+    value: Literal["True", "False"] = "True" if true else "False"
     old = status.condition(type_)
     if old and old.status == value and old.reason == reason:
         return status
@@ -40,10 +43,10 @@ def put(
         rest = [_ended(c) for c in rest]
     # Being unblocked is not a state of its own: it must not hide the state it returns to.
     order = [new, *rest] if type_ == ConditionType.BLOCKED and not true else [*rest, new]
-    return status.model_copy(update={"conditions": tuple(order)})
+    return replace(status, conditions=tuple(order))
 
 
 def _ended(condition: Condition) -> Condition:
     """Running and Blocked become False with the job's end; reason, message and times stay as they were."""
     over = condition.type in (ConditionType.RUNNING, ConditionType.BLOCKED) and condition.true
-    return condition.model_copy(update={"status": "False"}) if over else condition
+    return replace(condition, status="False") if over else condition

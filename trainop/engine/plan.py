@@ -244,7 +244,7 @@ def _started(framework: Framework[Any], job: Job[Any], world: World, *, ready: b
     waits = job.policy.suspend or status.is_true(ConditionType.SUSPENDED) or status.finished or job.problems
     if not status.start_time and not waits and ready:
         changes["start_time"] = world.now
-    return status.model_copy(update=changes) if changes else status
+    return replace(status, **changes) if changes else status
 
 
 def _left_behind(status: JobStatus) -> bool:
@@ -279,7 +279,7 @@ def _end(
 ) -> Plan:
     now, reason = scene.world.now, labels.reason(scene.framework, reason)
     status = conditions.put(status, type_, reason, message, now)
-    status = status.model_copy(update={"completion_time": status.completion_time or now})
+    status = replace(status, completion_time=status.completion_time or now)
     after = _finished(replace(scene, job=replace(scene.job, status=status)))
     idle = after is not None and not after.actions and after.status == status
     return Plan(

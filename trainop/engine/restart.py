@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum
 
+from msgspec.structs import replace
+
 from trainop import manner
 from trainop.api.spec import RestartPolicy
 from trainop.api.status import JobStatus
@@ -86,7 +88,7 @@ def count(status: JobStatus, seen: Iterable[tuple[SeenPod, bool]]) -> JobStatus:
             counted[pod.uid] = now
     if total == status.restart_count and counted == status.restarts_counted:
         return status
-    return status.model_copy(update={"restart_count": total, "restarts_counted": counted})
+    return replace(status, restart_count=total, restarts_counted=counted)
 
 
 def counted(status: JobStatus, pod: SeenPod) -> bool:

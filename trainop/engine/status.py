@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from trainop.api.status import JobStatus, ReplicaStatus
 from trainop.engine import indexes, labels
 from trainop.engine.roster import Roster, State
@@ -24,12 +26,8 @@ def observed(framework: Framework[Any], job: Job[Any], status: JobStatus, roster
         )
         for role, states in roster.states.items()
     }
-    return status.model_copy(
-        update={
-            "replica_statuses": replica_statuses,
-            "progress": _progress(replica_statuses, len(roster.places)),
-        }
-    )
+    progress = _progress(replica_statuses, len(roster.places))
+    return replace(status, replica_statuses=replica_statuses, progress=progress)
 
 
 def _progress(roles: dict[str, ReplicaStatus], total: int) -> str:
@@ -38,9 +36,9 @@ def _progress(roles: dict[str, ReplicaStatus], total: int) -> str:
 
 def idle(job: Job[Any], status: JobStatus) -> JobStatus:
     """Nothing is active while suspended; what had succeeded or failed stays on record."""
-    kept = {role: old.model_copy(update={"active": 0}) for role, old in status.replica_statuses.items()}
+    kept = {role: replace(old, active=0) for role, old in status.replica_statuses.items()}
     total = sum(replica.replicas for replica in job.replicas.values())
-    return status.model_copy(update={"replica_statuses": kept, "progress": f"0/{total}"})
+    return replace(status, replica_statuses=kept, progress=f"0/{total}")
 
 
 def after_end(status: JobStatus, roster: Roster) -> JobStatus:
@@ -49,5 +47,5 @@ def after_end(status: JobStatus, roster: Roster) -> JobStatus:
     active = {role: len(roster.states.get(role, {}).get(State.ACTIVE, ())) for role in roles}
     if all(old.active == active[role] for role, old in roles.items()):
         return status
-    counted = {role: old.model_copy(update={"active": active[role]}) for role, old in roles.items()}
-    return status.model_copy(update={"replica_statuses": counted})
+    counted = {role: replace(old, active=active[role]) for role, old in roles.items()}
+    return replace(status, replica_statuses=counted)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from trainop.api.status import ConditionType, JobStatus
 from trainop.engine import cleanup, conditions, gang, labels
 from trainop.engine.roster import Roster
@@ -33,5 +35,4 @@ def resumed(framework: Framework[Any], job: Job[Any], status: JobStatus, now: da
     status = conditions.put(
         status, ConditionType.SUSPENDED, labels.reason(framework, "Resumed"), message, now, true=False
     )
-    fresh: dict[str, Any] = {"restart_count": 0, "restarts_counted": {}, "replica_statuses": {}}
-    return status.model_copy(update=fresh | {"start_time": now})
+    return replace(status, start_time=now, restart_count=0, restarts_counted={}, replica_statuses={})

@@ -48,7 +48,7 @@ async def report(
     patch = difference(tell(job, job.status), tell(job, status)) if status != job.status else {}
     if patch:
         # With a write that is made anyway: one for its own sake would wake the job again, and so on.
-        status = status.model_copy(update={"last_reconcile_time": now})
+        status = replace(status, last_reconcile_time=now)
         patch["lastReconcileTime"] = rfc3339(now)
     may_wait = COUNTERS_MAY_WAIT if patch.keys() <= COUNTERS else plan.may_wait
     if patch and may_wait and not (outcome.done or outcome.error or trouble):
