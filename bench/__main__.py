@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import msgspec
@@ -17,6 +19,7 @@ from bench.arena import ARMS, Arena, Round, Wrong, arena
 from bench.budgets import Line
 from bench.loads import BURST, CACHED, GROWTH, IN_TURN, LARGE, Load
 from bench.stats import estimate, exponent
+from bench.work import Instructions, missing
 from tests.cluster import binaries, progress
 from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster, ControlPlane, Refused
@@ -24,16 +27,15 @@ from tests.cluster.shared import CRDS
 from trainop.errors import TrainopError
 
 PAIRED = {"burst": BURST, "turn": IN_TURN, "large": LARGE}
-PARTS = (*PAIRED, "growth", "memory")
-PAIRS_UNTIL, GROWTH_UNTIL = 240.0, 350.0
+PARTS = (*PAIRED, "growth", "memory", "work")
+PAIRS_UNTIL, GROWTH_UNTIL = 150.0, 230.0
 """Seconds since the start: no pair and no sweep is begun that would not be done by then."""
 FEWEST_PAIRS, MOST_PAIRS = 2, 12
 
 
 class Bench:
-    def __init__(self, where: Arena, parts: frozenset[str], shown: progress.Progress) -> None:
-        self._arena, self._parts, self._shown = where, parts, shown
-        self._started = time.monotonic()
+    def __init__(self, where: Arena, parts: frozenset[str], shown: progress.Progress, started: float) -> None:
+        self._arena, self._parts, self._shown, self._started = where, parts, shown, started
         self.rounds: list[Round] = []
 
     async def lines(self) -> list[Line]:
@@ -81,21 +83,34 @@ class Bench:
                 async with self._step(f"{load}: growth, sweep {len(exponents) + 1}"):
                     done = await self._arena.round(load, "ours")
                 self.rounds.append(done)
-                points.append((float(load.replicas), done.cpu))
-                self._shown.done(f"{done.cpu:.2f} s CPU, {1e6 * done.cpu / load.replicas:.0f} µs a member")
+                points.append((float(load.replicas), done.cost))
+                self._shown.done(f"{done.cost:.2f} s CPU, {1e6 * done.cost / load.replicas:.0f} µs a member")
             exponents.append(exponent(points))
         sizes = f"{GROWTH[0].replicas} … {GROWTH[-1].replicas:,}"
         return Line("CPU growth, exponent", sizes, estimate(exponents), "", budgets.GROWTH)
+
+    async def work(self) -> list[Line]:
+        """Once each is enough, when it has been done before: it is the same every time."""
+        lines: list[Line] = []
+        for load in PAIRED.values():
+            done = {}
+            for arm in ARMS:
+                async with self._step(f"{load}: instructions, {arm}"):
+                    await self._arena.round(load, arm)  # opens the connections
+                    done[arm] = await self._arena.round(load, arm)
+                self._shown.done(f"{done[arm].cost / load.pods / 1e6:.2f} million a pod")
+            lines += budgets.of_work(load, done["null"], done["ours"])
+        return lines
 
     @property
     def _elapsed(self) -> float:
         return time.monotonic() - self._started
 
     def _say(self, null: Round, ours: Round) -> None:
-        time_, cpu = ours.to_all / null.to_all, ours.cpu / null.cpu
+        time_, cpu = ours.to_all / null.to_all, ours.cost / null.cost
         self._shown.done(
             f"all pods {null.to_all:.2f} / {ours.to_all:.2f} s ({time_:.2f}), "
-            f"CPU {null.cpu:.2f} / {ours.cpu:.2f} s ({cpu:.2f})"
+            f"CPU {null.cost:.2f} / {ours.cost:.2f} s ({cpu:.2f})"
         )
 
     @asynccontextmanager
@@ -119,9 +134,15 @@ def _memory(what: str, load: str, mib: float, budget: float) -> Line:
 
 
 async def _measured(cluster: Cluster, parts: frozenset[str]) -> tuple[list[Line], list[Round]]:
+    shown, started = progress.on_stderr(), time.monotonic()
     async with arena(cluster) as where:
-        bench = Bench(where, parts, progress.on_stderr())
-        return await bench.lines(), bench.rounds
+        bench = Bench(where, parts, shown, started)
+        lines = await bench.lines()
+    if "work" in parts:
+        with TemporaryDirectory(prefix="trainop-bench-") as folder:
+            async with arena(cluster, Instructions(Path(folder))) as where:
+                lines += await Bench(where, parts, shown, started).work()
+    return lines, bench.rounds
 
 
 def _shown(lines: list[Line], rounds: list[Round], output: str) -> Iterator[str]:
@@ -152,6 +173,7 @@ def main(parts: tuple[str, ...], output: str) -> None:
     large    one job of 200 members
     growth   one job of 125 … 1,000 members: how CPU grows
     memory   idle, and with 5,000 pods
+    work     the first three once more, in instructions, which valgrind counts
 
     Exit code 1: a budget is clearly exceeded, its whole interval lies above.
 
@@ -162,8 +184,12 @@ def main(parts: tuple[str, ...], output: str) -> None:
       python -m bench -o json > bench.json
     """
     found = binaries.find(progress.on_stderr())
+    wanted = frozenset(parts or PARTS)
+    if "work" in wanted and (why := missing()):
+        click.echo(f"instructions are not counted: {why}", err=True)
+        wanted -= {"work"}
     with ControlPlane(found, crds=CRDS) as cluster:
-        lines, rounds = uvloop.run(_measured(cluster, frozenset(parts or PARTS)))
+        lines, rounds = uvloop.run(_measured(cluster, wanted))
     for text in _shown(lines, rounds, output):
         click.echo(text)
     sys.exit(any(line.verdict == "OVER" for line in lines))

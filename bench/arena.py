@@ -7,7 +7,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ from msgspec import Struct
 from bench import counted, proc
 from bench.lifeline import Helper, helper
 from bench.loads import Load, members, tensorflow
+from bench.proc import Cpu, Meter
 from bench.witness import Witness
 from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
@@ -30,8 +31,8 @@ from trainop.kube.wire import Service
 
 Arm = Literal["null", "ours"]
 ARMS: tuple[Arm, Arm] = ("null", "ours")
-QUIET_FOR, QUIET, LONGEST_NOISE = 0.4, 0.01, 30.0
-"""A process is done when it used so few seconds of CPU in so many; and for how long that is waited for."""
+LONGEST_NOISE = 30.0
+"""Seconds for which a process may go on after its jobs are done."""
 
 
 class Wrong(Exception):
@@ -43,7 +44,8 @@ class Round(Struct, frozen=True):
     arm: Arm
     to_all: float
     """Seconds from the submission until all pods and services exist; in turn: of all jobs together."""
-    cpu: float
+    cost: float
+    """As the arena's meter has it: seconds of CPU, or instructions."""
     requests: int = 0
     running: tuple[float, ...] = ()
     """Seconds from the leading pod's running until the job is seen Running, for each job."""
@@ -60,15 +62,16 @@ class Arena:
         life: Helper,
         namespaces: Mapping[Arm, str],
         pids: Mapping[Arm, int],
+        meter: Meter,
     ) -> None:
-        self.cluster, self.api, self.witness, self.pids = cluster, api, witness, pids
+        self.cluster, self.api, self.witness, self.pids, self._meter = cluster, api, witness, pids, meter
         self._life, self._namespaces = life, namespaces
 
     async def round(self, load: Load, arm: Arm) -> Round:
         """Submit, wait for all pods, let them live, look at what came of it, and take everything away."""
         namespace, pid = self._namespaces[arm], self.pids[arm]
         self.witness.forget(namespace)
-        before, used, to_all = counted.requests(self.cluster), proc.cpu(pid), 0.0
+        before, used, to_all = counted.requests(self.cluster), self._meter.used(pid), 0.0
         there = 0
         for batch in load.batches():
             there += sum(len(members(job)) for job in batch)
@@ -76,7 +79,7 @@ class Arena:
             if arm == "ours":
                 await self._live(namespace, batch)
         await self.quiet(pid)
-        used = proc.cpu(pid) - used
+        used = self._meter.used(pid) - used
         sent = counted.by_the_operator(before, counted.requests(self.cluster), load.jobs)
         await self._check(load, arm)
         names = [(job["metadata"]["name"], members(job)[0]) for batch in load.batches() for job in batch]
@@ -84,7 +87,7 @@ class Arena:
             load=str(load),
             arm=arm,
             to_all=to_all,
-            cpu=used,
+            cost=used,
             requests=sent.total(),
             running=self._delays(namespace, names, "Running"),
             ended=self._delays(namespace, names, "Succeeded"),
@@ -105,8 +108,8 @@ class Arena:
         deadline = time.monotonic() + LONGEST_NOISE
         while time.monotonic() < deadline:
             used = proc.cpu(pid)
-            await asyncio.sleep(QUIET_FOR)
-            if proc.cpu(pid) - used < QUIET:
+            await asyncio.sleep(self._meter.rest.seconds)
+            if proc.cpu(pid) - used < self._meter.rest.cpu:
                 return
 
     async def clear(self, namespace: str) -> None:
@@ -176,8 +179,9 @@ class Arena:
 
 
 @asynccontextmanager
-async def arena(cluster: Cluster) -> AsyncIterator[Arena]:
-    """Everything is up and at rest."""
+async def arena(cluster: Cluster, meter: Meter | None = None) -> AsyncIterator[Arena]:
+    """Everything is up and at rest. No meter: seconds of CPU are measured."""
+    meter = meter or Cpu()
     with TemporaryDirectory(prefix="trainop-bench-") as folder:
         async with AsyncExitStack() as stack:
             mark = secrets.token_hex(2)
@@ -188,18 +192,20 @@ async def arena(cluster: Cluster) -> AsyncIterator[Arena]:
             api = await stack.enter_async_context(Client(load(str(cluster.kubeconfig))))
             witness = Witness(api)
             await stack.enter_async_context(witness.watching())
-            operator = _operator(cluster, namespaces["ours"], Path(folder) / "operator.log")
+            operator = _operator(cluster, meter.under, namespaces["ours"], Path(folder) / "operator.log")
             stack.callback(operator.stop, 30)
             kubeconfig = str(cluster.kubeconfig)
-            null = await stack.enter_async_context(helper("bench.null", kubeconfig, namespaces["null"]))
+            null = await stack.enter_async_context(
+                helper("bench.null", kubeconfig, namespaces["null"], under=meter.under)
+            )
             life = await stack.enter_async_context(helper("bench.podlife", kubeconfig))
             pids: dict[Arm, int] = {"null": null.pid, "ours": operator.pid}
-            arena = Arena(cluster, api, witness, life, namespaces, pids)
+            arena = Arena(cluster, api, witness, life, namespaces, pids, meter)
             await arena.quiet(operator.pid)
             yield arena
 
 
-def _operator(cluster: Cluster, namespace: str, log: Path) -> Process:
+def _operator(cluster: Cluster, under: Iterable[str], namespace: str, log: Path) -> Process:
     """With everything on that an installation has on."""
     flags = {
         "--namespace": namespace,
@@ -209,8 +215,8 @@ def _operator(cluster: Cluster, namespace: str, log: Path) -> Process:
     }
     process = Process(
         [
-            Path(sys.executable).with_name("trainop"),
-            "operator",
+            *under,
+            *(sys.executable, Path(sys.executable).with_name("trainop"), "operator"),
             "--leader-elect",
             *(word for flag in flags.items() for word in flag),
         ],

@@ -37,10 +37,10 @@ def of_pairs(size: Load, pairs: Iterable[tuple[Round, Round]]) -> list[Line]:
     load = str(size)
     lines = [
         Line("time to all pods", load, _multiple("to_all", ours, theirs), "x null", TIME),
-        Line("CPU of a whole life", load, _multiple("cpu", ours, theirs), "x null", CPU),
+        Line("CPU of a whole life", load, _multiple("cost", ours, theirs), "x null", CPU),
     ]
     lines += [
-        Line(f"CPU/1,000 pods, {whose}", load, estimate(1e3 * one.cpu / size.pods for one in rounds), "s")
+        Line(f"CPU/1,000 pods, {whose}", load, estimate(1e3 * one.cost / size.pods for one in rounds), "s")
         for whose, rounds in (("ours", ours), ("null", theirs))
     ]
     lines += [
@@ -48,6 +48,16 @@ def of_pairs(size: Load, pairs: Iterable[tuple[Round, Round]]) -> list[Line]:
         for what, field in (("pod runs → Running", "running"), ("pod ends → Succeeded", "ended"))
     ]
     return lines
+
+
+def of_work(size: Load, theirs: Round, ours: Round) -> list[Line]:
+    """Of rounds in which instructions were counted."""
+    multiple = estimate([ours.cost / theirs.cost])
+    each = estimate([ours.cost / size.pods / 1e6])
+    return [
+        Line("work of a whole life", str(size), multiple, "x null", CPU),
+        Line("instructions a pod", str(size), each, "mio."),
+    ]
 
 
 def requests(load: Load, rounds: Iterable[Round]) -> Line:

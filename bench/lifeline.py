@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 
@@ -26,11 +26,12 @@ class Helper:
 
 
 @asynccontextmanager
-async def helper(module: str, *words: str) -> AsyncIterator[Helper]:
-    """A module of ours as a process, which says when it is ready and ends with this block, or with this process."""
+async def helper(module: str, *words: str, under: Iterable[str] = ()) -> AsyncIterator[Helper]:
+    """A module of ours as a process, `under` another command or alone. It says when it is ready, and ends with this
+    block, or with this process."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", module, *words, stdin=pipe, stdout=pipe
+        *under, sys.executable, "-m", module, *words, stdin=pipe, stdout=pipe
     )
     if process.stdout is None or process.stdin is None:
         raise AssertionError("both are pipes")

@@ -3,6 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple, Protocol
+
+
+class Rest(NamedTuple):
+    """A process has nothing left to do when it used so few seconds of CPU in so many."""
+
+    seconds: float
+    cpu: float
+
+
+class Meter(Protocol):
+    """How the cost of a process is measured."""
+
+    under: tuple[str, ...]
+    """The command that the process must be started by; empty: any way will do."""
+    rest: Rest
+
+    def used(self, pid: int) -> float:
+        """So far: only differences say something."""
+
+
+class Cpu:
+    """In seconds."""
+
+    under: tuple[str, ...] = ()
+    rest = Rest(0.4, 0.01)
+
+    def used(self, pid: int) -> float:
+        return cpu(pid)
 
 
 def cpu(pid: int) -> float:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from bench import budgets, counted, proc
-from bench.arena import ARMS, Arm, arena
+from bench.arena import ARMS, Arm, Round, arena
 from bench.budgets import Line
 from bench.loads import BURST, IN_TURN, Load, members, tensorflow
 from bench.null import creates
 from bench.stats import Estimate, estimate, exponent, ratios
+from bench.work import Instructions
 from tests.cluster.controlplane import Cluster
 from tests.scenarios.casting import known_frameworks
 from tests.scenarios.operators import in_memory
@@ -97,6 +99,27 @@ def test_a_load_has_as_many_members_as_it_says() -> None:
     assert [len(batch) for batch in IN_TURN.batches()] == [1] * 20
 
 
+def test_the_instructions_of_a_process_are_the_sum_of_what_valgrind_has_written(tmp_path: Path) -> None:
+    meter = Instructions(tmp_path)
+    files = {
+        "7.1": "fn=main\ntotals: 100\n",
+        "7.2": "totals: 50\n",
+        "7.3": "fn=half\n",
+        "71.1": "totals: 9\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert sum(meter.dumps(7).values()) == 150
+    (tmp_path / "7.3").write_text("fn=whole\ntotals: 1\n")
+    assert sum(meter.dumps(7).values()) == 151
+
+
+def test_work_is_a_multiple_of_the_null_operators() -> None:
+    null, ours = (Round(str(IN_TURN), arm, 1.0, cost) for arm, cost in zip(ARMS, (60e6, 120e6), strict=True))
+    multiple, each = budgets.of_work(IN_TURN, null, ours)
+    assert (multiple.measured.median, multiple.verdict, each.measured.median) == (2.0, "ok", 2.0)
+
+
 async def test_the_null_operator_sends_the_bodies_that_the_product_sends() -> None:
     framework, (job,) = tensorflow(), Load(1, 10).batches()[0]
     async with in_memory(known_frameworks(), DEFAULTS) as api:
@@ -121,7 +144,7 @@ async def test_a_round_of_each_arm_ends_well_on_a_real_control_plane(crds: Clust
         null, ours = [await where.round(load, arm) for arm in ARMS]
         assert proc.peak(where.pids["ours"]) >= proc.resident(where.pids["ours"]) > 10
     assert [one.arm for one in (null, ours)] == list[Arm](["null", "ours"])
-    assert all(one.to_all > 0 and one.cpu > 0 for one in (null, ours))
+    assert all(one.to_all > 0 and one.cost > 0 for one in (null, ours))
     assert (len(null.running), len(null.ended)) == (0, 0)
     assert (len(ours.running), len(ours.ended)) == (1, 1)
     assert budgets.of_pairs(load, [(null, ours)])
