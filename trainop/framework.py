@@ -155,7 +155,7 @@ class Framework(Generic[S]):
         another one each: no service of one's job leads to a pod of the other's."""
         return f"{self.word}-controller"
 
-    @property
+    @cached_property
     def replicas_field(self) -> str:
         """How users spell the map of roles, such as `tfReplicaSpecs`."""
         return self.spec.model_fields["replica_specs"].alias or "replicaSpecs"

@@ -150,16 +150,18 @@ class _Hands:
 
     async def _create(self, what: Resource, cache: Caches[Any], shape: Any, body: Raw) -> bool:
         job, name, made = self._job, body["metadata"]["name"], True
-        with cache.expecting(job.namespace, name, job.uid):
-            try:
-                child = await self._cluster.api.create(what, job.namespace, body, shape)
-            except Exists:
-                made = False
-                child = await self._cluster.api.get(what, job.namespace, name, shape)
-                owner = child.metadata.owner
-                if owner is None or owner.uid != job.uid:
-                    raise _Foreign from None
-            cache.put(child)
+        cache.expect(job.namespace, name, job.uid)
+        try:
+            child = await self._cluster.api.create(what, job.namespace, body, shape)
+        except Exists:
+            made = False
+            child = await self._cluster.api.get(what, job.namespace, name, shape)
+            owner = child.metadata.owner
+            if owner is None or owner.uid != job.uid:
+                raise _Foreign from None
+        finally:
+            cache.expect_no_more(job.namespace, name)
+        cache.put(child)
         return made
 
     async def _delete(self, what: Resource, cache: Caches[Any] | None, name: str, uid: str) -> bool:

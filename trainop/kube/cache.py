@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from sys import intern
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -122,15 +121,13 @@ class Cache(Follower[Child[V]]):
             view = family.views[namespace] = tuple(sorted(here, key=_name))
         return view
 
-    @contextmanager
-    def expecting(self, namespace: str, name: str, owner_uid: str) -> Iterator[None]:
-        """While we ask for it to be made, that it is there is no news."""
-        place = _Place(namespace, name)
-        self._expected[place] = owner_uid
-        try:
-            yield
-        finally:
-            del self._expected[place]
+    def expect(self, namespace: str, name: str, owner_uid: str) -> None:
+        """While we ask for it to be made, that it is there is no news. Of two who ask for one name the last counts:
+        the other one hears of it, and looks once more than needed."""
+        self._expected[_Place(namespace, name)] = owner_uid
+
+    def expect_no_more(self, namespace: str, name: str) -> None:
+        self._expected.pop(_Place(namespace, name), None)
 
     def put(self, child: Child[V]) -> None:
         """What the answer to a request of ours says."""

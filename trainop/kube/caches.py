@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager
 from typing import Generic
 
 from trainop.errors import Temporary
@@ -54,8 +53,11 @@ class Caches(Generic[V]):
     def refusal(self, namespace: str) -> str:
         return self._at(namespace).refusal
 
-    def expecting(self, namespace: str, name: str, owner_uid: str) -> AbstractContextManager[None]:
-        return self._at(namespace).expecting(namespace, name, owner_uid)
+    def expect(self, namespace: str, name: str, owner_uid: str) -> None:
+        self._at(namespace).expect(namespace, name, owner_uid)
+
+    def expect_no_more(self, namespace: str, name: str) -> None:
+        self._at(namespace).expect_no_more(namespace, name)
 
     def put(self, child: Child[V]) -> None:
         self._at(child.metadata.namespace).put(child)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Protocol
 
 from trainop.api.status import JobStatus
@@ -19,7 +21,13 @@ from trainop.model import DEFAULTS, Job, SeenPod, SeenPodGroup, SeenService, Set
 
 def wall_clock() -> datetime:
     """Whole seconds, as Kubernetes writes times."""
-    return datetime.now(UTC).replace(microsecond=0)
+    return _moment(int(time.time()))
+
+
+@lru_cache(maxsize=1)
+def _moment(second: int) -> datetime:
+    """One for all who ask within it."""
+    return datetime.fromtimestamp(second, UTC)
 
 
 class Listener(Protocol):

@@ -25,7 +25,8 @@ def _to(handler: logging.Handler, form: Format, level: str) -> None:
     handler.setFormatter(_Json() if form == "json" else _Text())
     handler.addFilter(_without_the_way_there)
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # No line tells of these, and to find them out costs more than the line itself.
+    # No line tells of these, nor where in the program it comes from, and to find that out costs more than the line.
+    logging._srcfile = None
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     for chatty in ("aiohttp", "asyncio"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
