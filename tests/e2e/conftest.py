@@ -100,7 +100,7 @@ def user(release: Release, restricted: str) -> User:
 @pytest.fixture
 def claim(cluster: Cluster, namespace: str, node: Node | None) -> Iterator[str]:
     """The name of a claim to a volume that all pods of the namespace can write to."""
-    with storage.claimed(cluster, namespace, node) as name:
+    with own.or_skip(), storage.claimed(cluster, namespace, node) as name:
         yield name
 
 

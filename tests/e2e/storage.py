@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.cluster.build import Unavailable
 from tests.cluster.controlplane import Cluster
 from tests.e2e.node import Node
 
 NAME = "training"
 _SIZE = {"storage": "1Gi"}
+_DEFAULT = r"{.items[*].metadata.annotations.storageclass\.kubernetes\.io/is-default-class}"
 
 
 @contextmanager
 def claimed(cluster: Cluster, namespace: str, node: Node | None) -> Iterator[str]:
-    """The claim's name. On a cluster that is not ours, its default storage class fulfils the claim."""
+    """The claim's name. On a cluster that is not ours, its default storage class fulfils the claim; raises
+    Unavailable where there is none."""
+    if not node and "true" not in cluster.run("get", "storageclasses", f"--output=jsonpath={_DEFAULT}"):
+        raise Unavailable("the cluster has no default storage class, which this test needs")
     spec: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": _SIZE}}
     if node:
         spec |= {"storageClassName": "", "volumeName": namespace}
