@@ -90,7 +90,7 @@ class Bench:
         return Line("CPU growth, exponent", sizes, estimate(exponents), "", budgets.GROWTH)
 
     async def work(self) -> list[Line]:
-        """Once each is enough, when it has been done before: it is the same every time."""
+        """Once each is enough, when it has been done before: it is nearly the same every time."""
         lines: list[Line] = []
         for load in PAIRED.values():
             done = {}

@@ -1,4 +1,4 @@
-"""How much a process works, in instructions, which valgrind counts: as many on a busy machine as on an idle one.
+"""How much a process works, in instructions, which valgrind counts: hardly more on a busy machine than on an idle one.
 
 Time on a CPU also holds what the machine needs to bring back memory that nobody has touched for a while, and on some
 virtual machines that is more than the work itself; see docs/performance.md. What the kernel does is not counted.
@@ -50,7 +50,7 @@ class Instructions:
         return float(sum(self.dumps(pid).values()))
 
     def dumps(self, pid: int) -> dict[Path, int]:
-        """Each tells what has come since the one before, in its last line."""
+        """Each tells what has come since the one before; one that is still being written tells nothing yet."""
         for path in set(self._folder.glob(f"{pid}.*")) - self._seen.keys():
             if told := [line for line in path.read_text().splitlines() if line.startswith("totals:")]:
                 self._seen[path] = int(told[0].split()[1])

@@ -27,6 +27,8 @@ class ConditionType(StrEnum):
 
 
 class _Record(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A part of the status."""
+
     def wire(self) -> dict[str, object]:
         """As it is stored: camelCase, empty fields left out."""
         told: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
