@@ -76,8 +76,7 @@ class Arena:
         for batch in load.batches():
             there += sum(len(members(job)) for job in batch)
             to_all += await self._submit(namespace, batch, there)
-            if arm == "ours":
-                await self._live(namespace, batch)
+            await self._live(arm, batch)
         await self.quiet(pid)
         used = self._meter.used(pid) - used
         sent = counted.by_the_operator(before, counted.requests(self.cluster), load.jobs)
@@ -133,14 +132,15 @@ class Arena:
         )
         return seen - started
 
-    async def _live(self, namespace: str, batch: list[Raw]) -> None:
-        """All pods run, then each job's leading one ends well."""
-        names = [job["metadata"]["name"] for job in batch]
-        pods = [members(job) for job in batch]
-        await self._give("Running", namespace, [name for everyone in pods for name in everyone])
-        await self._all(namespace, names, "Running")
-        await self._give("Succeeded", namespace, [leader for leader, *_ in pods])
-        await self._all(namespace, names, "Succeeded")
+    async def _live(self, arm: Arm, batch: list[Raw]) -> None:
+        """All pods run, then each job's leading one ends well, in both arms: so both have the same machine. Only
+        ours tells what it makes of that."""
+        namespace, pods = self._namespaces[arm], [members(job) for job in batch]
+        lives = {"Running": [name for job in pods for name in job], "Succeeded": [job[0] for job in pods]}
+        for phase, living in lives.items():
+            await self._give(phase, namespace, living)
+            if arm == "ours":
+                await self._all(namespace, [job["metadata"]["name"] for job in batch], phase)
 
     async def _all(self, namespace: str, jobs: list[str], condition: str) -> None:
         moments = self.witness.moments

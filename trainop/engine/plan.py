@@ -49,8 +49,8 @@ from trainop.model import (
 
 AT_ONCE = 0.0
 """Seconds: the next pass does what this one must store first."""
-OTHERS_START = 0.1
-"""Seconds in which the members of a job that start together have done so."""
+OTHERS_START = 0.25
+"""Seconds in which the members of a job that start together have done so, on a busy cluster, too."""
 
 
 class Scene(Struct, frozen=True):
