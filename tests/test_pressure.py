@@ -57,11 +57,12 @@ async def test_no_more_than_the_limit_are_in_flight_and_all_get_their_turn() -> 
 
     async def request() -> None:
         nonlocal in_flight, most, done
-        async with pressure:
-            in_flight += 1
-            most = max(most, in_flight)
-            await asyncio.sleep(0)
-            in_flight -= 1
+        await pressure.enter("team")
+        in_flight += 1
+        most = max(most, in_flight)
+        await asyncio.sleep(0)
+        in_flight -= 1
+        pressure.leave()
         done += 1
 
     await asyncio.gather(*(request() for _ in range(20)))
@@ -72,8 +73,9 @@ async def test_who_gives_up_waiting_takes_no_place() -> None:
     pressure, release = Pressure(most=2), asyncio.Event()
 
     async def request() -> None:
-        async with pressure:
-            await release.wait()
+        await pressure.enter("team")
+        await release.wait()
+        pressure.leave()
 
     holders = [asyncio.create_task(request()) for _ in range(2)]
     waiting = [asyncio.create_task(request()) for _ in range(3)]
@@ -83,5 +85,19 @@ async def test_who_gives_up_waiting_takes_no_place() -> None:
     await asyncio.gather(*waiting[:2], return_exceptions=True)
     release.set()
     await asyncio.gather(*holders, waiting[2])
-    async with pressure, pressure:
-        pass
+    for _ in range(2):
+        await asyncio.wait_for(pressure.enter("team"), 10)
+
+
+async def test_namespaces_that_wait_are_admitted_in_turn() -> None:
+    pressure, admitted = Pressure(most=1), list[str]()
+
+    async def request(namespace: str) -> None:
+        await pressure.enter(namespace)
+        admitted.append(namespace)
+        await asyncio.sleep(0)
+        pressure.leave()
+
+    asked = ["big"] * 5 + ["small", "other", "small"]
+    await asyncio.gather(*map(request, asked))
+    assert admitted == ["big", "big", "small", "other", "big", "small", "big", "big"]

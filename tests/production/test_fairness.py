@@ -23,6 +23,8 @@ from tests.scenarios.stage import Stage
 from trainop.kube.port import PODS, Raw
 
 SOUND, INVALID, TAKEN = 120, 40, 40
+LARGE = 200
+"""Members."""
 UNKNOWN_VOLUME = {
     "name": "tensorflow",
     "image": "train",
@@ -54,13 +56,32 @@ async def test_a_small_tenant_is_served_before_a_big_one_is_done(site: Site, nei
         before = len(_ours(site))
         await small.submit()
         await finish(small)
-        await until("the big one is served too", lambda: _have_pods(site, big))
+        await until("the big one is served too", lambda: _have_pods(site, len(big)))
         troubles = await _troubles(site)
     await neighbour.witness.caught_up()
     served = max(_ours(neighbour))
     meanwhile = sum(version < served for version in _ours(site))
     assert meanwhile < before + SOUND / 3
     assert troubles == {"InvalidTemplate": INVALID, "NameConflict": TAKEN}
+
+
+async def test_a_few_jobs_with_hundreds_of_members_do_not_fill_the_line(site: Site, neighbour: Site) -> None:
+    """All the workers that one tenant may have are busy with as many requests as may be in flight."""
+    big = [site.job(f"big-{n}", Worker=LARGE) for n in range(8)]
+    small = neighbour.job("small", Worker=3)
+    await asyncio.gather(*(job.submit() for job in big))
+    async with neighbour.operator("--namespace", site.namespace) as replica:
+        replica.proxy.rule(Match("create", "pods", namespace=site.namespace), Delay(0.1))
+        await once("the big ones are under way", lambda: len(_ours(site)) > len(big) * 8)
+        before = len(_ours(site))
+        await small.submit()
+        await once("the small one has its pods", lambda: len(_ours(neighbour)) == 3)
+        await neighbour.witness.caught_up()
+        await site.witness.caught_up()
+        served = max(_ours(neighbour))
+        meanwhile = sum(version < served for version in _ours(site)) - before
+        assert meanwhile < len(big) * LARGE / 4
+        await until("the big one is served too", lambda: _have_pods(site, len(big) * LARGE))
 
 
 async def test_a_server_that_is_busy_is_asked_less_at_once_and_not_before_the_time_it_said(
@@ -130,8 +151,8 @@ def _ours(site: Site) -> list[int]:
     return [r.version for r in made if r.object["metadata"].get("ownerReferences")]
 
 
-async def _have_pods(site: Site, jobs: list[Stage]) -> bool:
-    return len(_ours(site)) == len(jobs)
+async def _have_pods(site: Site, pods: int) -> bool:
+    return len(_ours(site)) == pods
 
 
 async def _troubles(site: Site) -> Counter[str]:

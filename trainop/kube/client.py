@@ -41,6 +41,7 @@ class _Request(Struct, frozen=True):
     method: str
     kind: str
     path: str
+    namespace: str = ""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -76,12 +77,14 @@ class Client:
         await asyncio.sleep(0)  # the transports say their goodbyes
 
     def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> Coroutine[Any, Any, T]:
-        return self._one(_Request("get", "GET", what.plural, what.path(namespace, name)), shape)
+        return self._one(_Request("get", "GET", what.plural, what.path(namespace, name), namespace), shape)
 
     def create(
         self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[T]
     ) -> Coroutine[Any, Any, T]:
-        return self._one(_Request("create", "POST", what.plural, what.path(namespace)), shape, body)
+        return self._one(
+            _Request("create", "POST", what.plural, what.path(namespace), namespace), shape, body
+        )
 
     async def delete(self, what: Resource, namespace: str, name: str, uid: str) -> None:
         options = {
@@ -90,7 +93,7 @@ class Client:
             "preconditions": {"uid": uid},
             "propagationPolicy": "Background",
         }
-        request = _Request("delete", "DELETE", what.plural, what.path(namespace, name))
+        request = _Request("delete", "DELETE", what.plural, what.path(namespace, name), namespace)
         await self._one(request, msgspec.Raw, options)
 
     def patch(
@@ -105,7 +108,9 @@ class Client:
     ) -> Coroutine[Any, Any, T]:
         path = what.path(namespace, name, subresource)
         kind = f"{what.plural}/{subresource}" if subresource else what.plural
-        return self._one(_Request("patch", "PATCH", kind, path), shape, patch, content=_MERGE_PATCH)
+        return self._one(
+            _Request("patch", "PATCH", kind, path, namespace), shape, patch, content=_MERGE_PATCH
+        )
 
     async def list(
         self, what: Resource, shape: type[T], *, namespace: str | None = None, selector: str = ""
@@ -191,18 +196,19 @@ class Client:
     ) -> T:
         codec = _codec(shape)
         data = b"" if body is None else msgspec.json.encode(body)
-        async with self._pressure:
-            sent, code = time.monotonic(), 0
-            try:
-                answer = await self._ask(request, codec.accept, content=content if data else "", body=data)
-                found = _decoded(codec.one, answer.body, request.path)
-                code = answer.status
-                return found
-            except ApiError as error:
-                code = error.code
-                raise
-            finally:
-                self._pressure.answered(code, sent)
+        await self._pressure.enter(request.namespace)
+        sent, code = time.monotonic(), 0
+        try:
+            answer = await self._ask(request, codec.accept, content=content if data else "", body=data)
+            found = _decoded(codec.one, answer.body, request.path)
+            code = answer.status
+            return found
+        except ApiError as error:
+            code = error.code
+            raise
+        finally:
+            self._pressure.answered(code, sent)
+            self._pressure.leave()
 
     async def _ask(
         self, request: _Request, accept: str, *, query: str = "", content: str = "", body: bytes = b""

@@ -15,22 +15,24 @@ OVERLOADED = frozenset({429, 503, 504})
 class Pressure:
     """One more in flight for each round of good answers, half as many after a bad one: as TCP does it.
 
-    A request is made inside of `async with`.
+    A request is made between `enter` and `leave`. Who has to wait is admitted when the turn of the namespace comes, so
+    that hundreds of requests for one tenant do not stand before the first one for another.
     """
 
     def __init__(self, most: float = MOST) -> None:
         self._most = self.limit = most
         self._in_flight = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """By namespace; the first namespace is next."""
         self._cut_from = 0.0
         """Requests sent before this say nothing new: one overload is not to be answered many times."""
 
-    async def __aenter__(self) -> None:
+    async def enter(self, namespace: str) -> None:
         if self._in_flight < int(self.limit) and not self._waiting:
             self._in_flight += 1
             return
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        self._waiting.setdefault(namespace, deque()).append(turn)
         try:
             await turn
         except asyncio.CancelledError:
@@ -39,7 +41,7 @@ class Pressure:
                 self._admit()
             raise
 
-    async def __aexit__(self, *_: object) -> None:
+    def leave(self) -> None:
         self._in_flight -= 1
         if self._waiting:
             self._admit()
@@ -57,7 +59,11 @@ class Pressure:
 
     def _admit(self) -> None:
         while self._waiting and self._in_flight < int(self.limit):
-            turn = self._waiting.popleft()
+            namespace = next(iter(self._waiting))
+            turns = self._waiting.pop(namespace)
+            turn = turns.popleft()
+            if turns:
+                self._waiting[namespace] = turns  # at the end: the other namespaces come first
             if not turn.done():
                 turn.set_result(None)
                 self._in_flight += 1
