@@ -34,6 +34,9 @@ RUN cd /src && \
     /tools/bin/python -m tools.sbom --path "$packages" --path "/project$packages" > /project/opt/trainop/sbom.cdx.json
 
 FROM ${BASE_IMAGE}
+# Nothing is to be installed any more, so what the base has for that goes.
+RUN rm -rf /usr/bin/pip* /usr/lib/python3*/ensurepip /usr/lib/python3/dist-packages/pip* /usr/share/python-wheels \
+    /usr/local/bin/pip* /usr/local/lib/python3*/ensurepip /usr/local/lib/python3*/site-packages/pip*
 ENV PATH=/opt/trainop/bin:/usr/local/bin:/usr/bin:/bin PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 COPY --from=dependencies /opt/trainop /opt/trainop
 COPY --from=project /project /

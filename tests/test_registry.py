@@ -214,6 +214,19 @@ def test_the_operator_does_not_start_with_a_broken_one_and_says_so_in_one_line(i
     assert line.endswith("or start without it: --skip-broken-frameworks")
 
 
+def test_a_kind_that_only_a_broken_one_may_have_is_no_typo(install: Install) -> None:
+    install("brokenfive", "1 / 0")
+    result = operator(
+        "--skip-broken-frameworks", "--enable-scheme=TFJob", "--enable-scheme=Concert.choir.org"
+    )
+    _, unserved, last = result.stderr.splitlines()
+    assert unserved.endswith("no framework that can be used serves Concert.choir.org")
+    assert last == "trainop: there is no kubeconfig /nowhere"
+    result = operator("--skip-broken-frameworks", "--enable-scheme=Concert.choir.org")
+    assert result.exit_code == 2
+    assert "no installed framework serves Concert.choir.org" in result.stderr
+
+
 def test_the_operator_serves_the_others_if_it_is_told_to(install: Install) -> None:
     install("brokenfour", "1 / 0")
     result = operator("--skip-broken-frameworks")

@@ -144,6 +144,11 @@ def test_a_config_map_that_is_there_before_the_release_is_used(
     assert "--controller-config-file=/etc/config/my-config.yaml" in pod["containers"][0]["args"]
     [gpu] = config.load(str(file))
     assert gpu.volumes[0].host_path == "/opt/nvidia"
+    named = there.objects("--dry-run=server", "--set", "config.file=/etc/config/z.yaml", namespace=namespace)
+    assert "--controller-config-file=/etc/config/my-config.yaml" in pod_of(named)["containers"][0]["args"]
+    crds.run("patch", "configmap", CONFIG, "-n", namespace, "-p", '{"data": {"z.yaml": ""}}')
+    named = there.objects("--dry-run=server", "--set", "config.file=/etc/config/z.yaml", namespace=namespace)
+    assert "--controller-config-file=/etc/config/z.yaml" in pod_of(named)["containers"][0]["args"]
 
 
 def test_another_cloud_starts_another_pod(helm: Helm) -> None:

@@ -185,7 +185,8 @@ def test_who_may_not_create_pods_may_not_have_them_made_by_a_job(
         *settings, *exempt, "--show-only", "templates/admissionpolicy.yaml",
         release=f"policy-{namespace}", namespace=namespace,
     )  # fmt: skip
-    for who, resources in (("deputy", "tfjobs"), ("robot", "tfjobs"), ("engineer", "tfjobs,pods")):
+    tfjobs = "tfjobs.kubeflow.org,tfjobs.tensorflow.org"
+    for who, resources in (("deputy", tfjobs), ("robot", tfjobs), ("engineer", f"{tfjobs},pods")):
         role = ("create", "role", who, "-n", namespace, "--verb=create,get,update,patch")
         cluster.run(*role, "--resource=tfjobs/scale", *(f"--resource={it}" for it in resources.split(",")))
         cluster.run("create", "rolebinding", who, "-n", namespace, f"--role={who}", f"--user={who}")
@@ -205,6 +206,8 @@ def test_who_may_not_create_pods_may_not_have_them_made_by_a_job(
             return str(refused)
 
     assert "created" in submit("deputy", a_job("before"))
+    bare: Raw = {"apiVersion": "tensorflow.org/v1alpha1", "kind": "TfJob", "metadata": {"name": "bare"}}
+    assert "created" in submit("deputy", bare)
     apply(cluster, policy)
     try:
         refusal = (
@@ -224,6 +227,8 @@ def test_who_may_not_create_pods_may_not_have_them_made_by_a_job(
         labelled = a_job("before")
         labelled["metadata"]["labels"] = {"seen": "yes"}
         assert "configured" in submit("deputy", labelled)
+        bare["metadata"]["labels"] = {"seen": "yes"}
+        assert "configured" in submit("deputy", bare)
     finally:
         cluster.run(
             "delete", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": policy})

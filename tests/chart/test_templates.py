@@ -142,7 +142,12 @@ def test_the_copies_of_the_crds_and_the_plain_manifests_are_what_make_manifests_
         ("serviceAccount.create=false", "serviceAccount.name: without serviceAccount.create it must be given"),
         ("metrics=null", "at '': missing property 'metrics'"),
         ("leaderElection.leaseDurationSeconds=null", "at '/leaderElection': missing property 'leaseDurationSec"),
-        ("enabledKinds={MPIJob}", "enabledKinds: none of them is TFJob, MXJob, PyTorchJob, XGBoostJob or in extra"),
+        ("podDisruptionBudget.minAvailable=51%", "minAvailable: 2 of 2 replicas can never go"),
+        ("enabledKinds={TFJob,MPIJob}", "enabledKinds: MPIJob is neither TFJob, MXJob, PyTorchJob nor XGBoostJob"),
+        ("legacyKinds=false,enabledKinds={MxJob.mlkube.io}", "enabledKinds: MxJob.mlkube.io is neither"),
+        ("fullnameOverride=7-dwarfs", "fullnameOverride: 7-dwarfs cannot be the name of a Service"),
+        ("runAsUser=0", "at '/runAsUser': 'oneOf' failed"),
+        ("extraEnv[0].value=x", "at '/extraEnv/0': missing property 'name'"),
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_right_is_refused_with_its_path(
@@ -186,9 +191,10 @@ def test_all_namespaces_take_a_cluster_role_and_some_a_role_in_each(helm: Helm, 
 
 @thorough
 def test_without_rbac_install_there_is_no_right_in_the_chart(helm: Helm) -> None:
-    made = helm.objects("--set", "rbac.install=false")
+    text = helm.text("--set", "rbac.install=false,crds.install=false")
+    made = [item for item in yaml.load_all(text, Loader=yaml.CSafeLoader) if item]
     assert not [item for item in made if item["kind"] in RULES]
-    assert one(made, "ServiceAccount")
+    assert one(made, "ServiceAccount", "trainop")
 
 
 @thorough
@@ -202,7 +208,7 @@ def test_rights_follow_the_kinds_and_the_gang_scheduler(helm: Helm) -> None:
     assert "kubeflow.org tfjobs/status" in rules("enabledKinds={TfJob}")
     assert "scheduling.volcano.sh podgroups" in rules("gangSchedulerName=volcano")
     assert "scheduling.x-k8s.io podgroups" in rules("gangSchedulerName=anything-else")
-    assert not [key for key in rules() if "podgroups" in key]
+    assert not [key for key in rules() | rules("gangSchedulerName=none") if "podgroups" in key]
     third = "extraJobs[0].group=choir.example.org,extraJobs[0].kind=Concert,extraJobs[0].resource=concerts"
     assert rules(third)["choir.example.org concerts/status"] == ["patch"]
 
@@ -217,6 +223,38 @@ def test_the_image_is_that_of_the_digest_the_tag_or_the_chart(helm: Helm) -> Non
     assert image() == f"trainop:{__version__}"
     assert image("--set", "image.tag=edge") == "trainop:edge"
     assert image("--set", f"image.tag=edge,image.digest={digest}") == f"trainop@{digest}"
+
+
+@thorough
+def test_a_rollout_never_has_two_at_work_and_needs_no_node_more(helm: Helm) -> None:
+    def strategy(*words: str) -> Any:
+        return one(helm.objects(*words), "Deployment")["spec"]["strategy"]
+
+    one_more, one_less = ({"maxUnavailable": n, "maxSurge": 1 - n} for n in (0, 1))
+    assert strategy() == {"type": "RollingUpdate", "rollingUpdate": one_more}
+    assert strategy("--set", "replicas=1,leaderElection.enabled=false") == {"type": "Recreate"}
+    apart = ("--set", "antiAffinity=hard")
+    assert strategy(*apart)["rollingUpdate"] == one_less
+    assert strategy(*apart, "--kube-version", "1.31.0")["rollingUpdate"] == one_more
+
+
+@thorough
+def test_a_variable_of_ones_own_stands_beside_the_operators(helm: Helm) -> None:
+    made = helm.objects("--set", "extraEnv[0].name=NO_PROXY,extraEnv[0].value=10.0.0.0/8")
+    container = one(made, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert [it["name"] for it in container["env"]] == ["POD_NAME", "POD_NAMESPACE", "NO_PROXY"]
+
+
+@thorough
+def test_who_the_pods_run_as_may_be_left_to_the_namespace(helm: Helm) -> None:
+    def users(*words: str) -> list[str]:
+        """Of the Deployment, of the pod of `helm test`, and of the job that it submits."""
+        text = helm.text("--set", ",".join(("crds.install=false", *words)))
+        return re.findall(r'runAs(?:User|Group)"?: (\d+)', text)
+
+    assert users() == ["65532"] * 6
+    assert users("runAsUser=1000680000") == ["1000680000"] * 6
+    assert users("runAsUser=auto") == []
 
 
 @thorough
@@ -236,6 +274,8 @@ def test_a_disruption_budget_is_made_only_where_it_lets_a_node_be_drained(
     helm: Helm, default: list[Raw]
 ) -> None:
     assert one(default, "PodDisruptionBudget")["spec"]["minAvailable"] == 1
+    half = helm.objects("--set", "podDisruptionBudget.minAvailable=50%")
+    assert one(half, "PodDisruptionBudget")["spec"]["minAvailable"] == "50%"
     assert "PodDisruptionBudget" not in [item["kind"] for item in helm.objects("--set", "replicas=1")]
 
 
@@ -270,11 +310,17 @@ def test_the_chart_packs_into_an_archive_that_renders_the_same(
 
 @thorough
 def test_a_name_of_digits_is_still_a_name(helm: Helm) -> None:
-    made = helm.objects("--set-string", "namespaces={2024},leaderElection.id=15,priorityClassName=7")
+    made = helm.objects(
+        "--set-string", "namespaces={2024},leaderElection.id=15,priorityClassName=7,fullnameOverride=on",
+        release="1e3", namespace="2025",
+    )  # fmt: skip
     assert "2024" in [item["metadata"]["namespace"] for item in made if item["kind"] == "Role"]
     [lease] = [rule for item in made for rule in item.get("rules", ()) if "resourceNames" in rule]
     assert lease["resourceNames"] == ["15"]
-    assert one(made, "Deployment")["spec"]["template"]["spec"]["priorityClassName"] == "7"
+    deployment = one(made, "Deployment", "on")
+    assert deployment["metadata"]["namespace"] == "2025"
+    assert deployment["spec"]["selector"]["matchLabels"]["app.kubernetes.io/instance"] == "1e3"
+    assert deployment["spec"]["template"]["spec"]["priorityClassName"] == "7"
 
 
 @thorough

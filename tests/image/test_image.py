@@ -50,7 +50,7 @@ def said(image: Image, folder: Path, *words: str, mounts: dict[str, Path] | None
 
 def ours(image: Image) -> list[str]:
     """The files that our layers add."""
-    return [path for layer in image.layers[1:] for path, entry in layer.items() if not entry.isdir()]
+    return [path for layer in image.layers[2:] for path, entry in layer.items() if not entry.isdir()]
 
 
 def version() -> str:
@@ -71,7 +71,7 @@ def test_the_image_says_what_it_is_and_whom_it_runs_as(image: Image) -> None:
 
 
 def test_two_layers_are_added_and_the_one_that_changes_often_is_small(image: Image) -> None:
-    _, dependencies, project = (sum(entry.size for entry in layer.values()) for layer in image.layers)
+    _, _, dependencies, project = (sum(entry.size for entry in layer.values()) for layer in image.layers)
     print(f"dependencies {dependencies / 1e6:.0f} MB, trainop {project / 1e6:.1f} MB")  # noqa: T201 - for people
     assert dependencies + project < LIMIT
     assert project < 3_000_000
@@ -79,7 +79,7 @@ def test_two_layers_are_added_and_the_one_that_changes_often_is_small(image: Ima
 
 def test_everything_is_in_one_folder_and_belongs_to_root(image: Image) -> None:
     assert all(path.startswith(f"{HOME}/") for path in ours(image))
-    entries = [entry for layer in image.layers[1:] for entry in layer.values() if not entry.issym()]
+    entries = [entry for layer in image.layers[2:] for entry in layer.values() if not entry.issym()]
     assert {(entry.uid, entry.gid) for entry in entries} == {(0, 0)}
     assert not [entry.name for entry in entries if entry.mode & 0o6022], (
         "no setuid, none that others can write"
@@ -89,10 +89,21 @@ def test_everything_is_in_one_folder_and_belongs_to_root(image: Image) -> None:
 def test_nothing_is_left_to_build_or_install_with(image: Image) -> None:
     packages = {match[1] for path in ours(image) if (match := re.search(r"/site-packages/([^/]+)", path))}
     assert not packages & {"pip", "setuptools", "wheel", "packaging", "_distutils_hack", "tools", "tests"}
-    programs = {Path(path).name for path in image.layers[0] | image.layers[1] if "/bin/" in path}
+    programs = {Path(path).name for layer in image.layers for path in layer if "/bin/" in path}
     assert "python3" in programs
     assert not programs & {"pip", "pip3", "gcc", "cc", "make", "uv"}
     assert not [path for path in ours(image) if "/.cache/" in path or path.endswith((".whl", ".lock"))]
+
+
+def test_what_the_base_installs_with_is_taken_away(image: Image, tmp_path: Path) -> None:
+    assert any(path.endswith("/ensurepip/__init__.py") for path in image.layers[0])
+    script = (
+        "import importlib.util as u; print([u.find_spec(it) for it in ('pip', 'ensurepip', 'setuptools')])"
+    )
+    process = container.start(image, tmp_path, "-c", script, entrypoint=["/usr/bin/python3"])
+    assert process.wait(60) == 0, process.last_words()
+    process.stop(5)
+    assert (tmp_path / "log").read_text() == "[None, None, None]\n"
 
 
 def test_every_module_that_is_ever_imported_comes_with_its_bytecode(image: Image) -> None:

@@ -180,13 +180,7 @@ def command(
       trainop operator --leader-elect             one of several
     """
     logs.to_stderr(log_format, "debug" if verbose else log_level)
-    installed = _installed(skip_broken=skip_broken_frameworks)
-    unknown = [kind for kind in kinds if not only(installed, [kind])]
-    if unknown:
-        served = ", ".join(sorted({gvk.kind for gvk in installed}))
-        raise click.UsageError(
-            f"no installed framework serves {', '.join(sorted(unknown))}; there are: {served}"
-        )
+    served = _served(kinds, skip_broken=skip_broken_frameworks)
     terms = Terms(
         duration=leader_election_lease_duration,
         renew_deadline=leader_election_renew_deadline,
@@ -211,11 +205,13 @@ def command(
         metrics_address=metrics_bind_address,
         probe_address=health_probe_bind_address,
     )
-    _run(serve(only(installed, kinds), options))
+    _run(serve(served, options))
 
 
-def _installed(*, skip_broken: bool) -> dict[GVK, Framework[Any]]:
-    frameworks, broken = registry.found()
+def _served(kinds: tuple[str, ...], *, skip_broken: bool) -> dict[GVK, Framework[Any]]:
+    """The frameworks of these kinds, or all of them. A kind that nobody serves is a typo; but it may be that of a
+    framework which is broken, and then the others go on."""
+    installed, broken = registry.found()
     if broken and not skip_broken:
         reasons = "; ".join(map(str, broken))
         raise BrokenFramework(
@@ -223,7 +219,13 @@ def _installed(*, skip_broken: bool) -> dict[GVK, Framework[Any]]:
         )
     for reason in broken:
         log.error("%s; its jobs are not served", reason)
-    return frameworks
+    served = only(installed, kinds)
+    if unknown := sorted(kind for kind in kinds if not only(installed, [kind])):
+        if not (broken and served):
+            there = ", ".join(sorted({gvk.kind for gvk in installed}))
+            raise click.UsageError(f"no installed framework serves {', '.join(unknown)}; there are: {there}")
+        log.error("no framework that can be used serves %s", ", ".join(unknown))
+    return served
 
 
 def _namespaces(flags: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,17 +1,17 @@
-{{/* The name of everything in this release. */}}
+{{/* The name of everything in this release: 49 letters at most, since names of pods of its `helm test` may have 63. */}}
 {{- define "trainop.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 49 | trimSuffix "-" -}}
 {{- else -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- /* A release may have dots in its name, a Service may not. */ -}}
-{{- contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) | replace "." "-" | trunc 50 | trimSuffix "-" -}}
+{{- contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) | replace "." "-" | trunc 49 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "trainop.selectorLabels" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "trainop.labels" -}}
@@ -36,7 +36,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "trainop.configBefore" -}}
 {{- $found := lookup "v1" "ConfigMap" .Release.Namespace "tf-job-operator-config" -}}
 {{- if and $found $found.data (ne (dig "metadata" "labels" "app.kubernetes.io/managed-by" "" $found) "Helm") -}}
-{{- keys $found.data | sortAlpha | first -}}
+{{- $file := base .Values.config.file -}}
+{{- hasKey $found.data $file | ternary $file (keys $found.data | sortAlpha | first) -}}
 {{- end -}}
 {{- end -}}
 
@@ -134,11 +135,19 @@ yes
 {{- end -}}
 {{- end -}}
 
+{{/* The scheduler that places the pods of a job together, if there is one. */}}
+{{- define "trainop.gangScheduler" -}}
+{{- $name := .Values.gangSchedulerName | default "" -}}
+{{- eq $name "none" | ternary "" $name -}}
+{{- end -}}
+
 {{/* What no container of ours needs, it does not have: Pod Security "restricted". */}}
 {{- define "trainop.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
+{{- if ne (toString .Values.runAsUser) "auto" }}
+runAsUser: {{ int64 .Values.runAsUser }}
+runAsGroup: {{ int64 .Values.runAsUser }}
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
 
@@ -158,7 +167,7 @@ affinity:
     {{- if eq .Values.antiAffinity "hard" }}
     requiredDuringSchedulingIgnoredDuringExecution:
       - topologyKey: kubernetes.io/hostname
-        # Only pods of the same revision keep apart (from Kubernetes 1.31): a rollout needs no node more than before.
+        # Only pods of the same revision keep apart: a rollout needs no node more than before.
         matchLabelKeys: [pod-template-hash]
         labelSelector:
           matchLabels: {{- include "trainop.selectorLabels" . | nindent 12 }}
@@ -194,14 +203,27 @@ topologySpreadConstraints:
 {{- end -}}
 {{- end -}}
 {{- with .Values.podDisruptionBudget -}}
-{{- if and .enabled (gt (int $.Values.replicas) 1) (not (kindIs "string" .minAvailable)) (ge (int .minAvailable) (int $.Values.replicas)) -}}
-{{- fail (printf "podDisruptionBudget.minAvailable: %d of %d replicas can never go, and no node with one be drained: set it lower" (int .minAvailable) (int $.Values.replicas)) -}}
+{{- $least := .minAvailable -}}
+{{- if kindIs "string" $least -}}
+{{- $least = divf (mul (trimSuffix "%" $least | int) $.Values.replicas) 100 | ceil -}}
+{{- end -}}
+{{- if and .enabled (gt (int $.Values.replicas) 1) (ge (int $least) (int $.Values.replicas)) -}}
+{{- fail (printf "podDisruptionBudget.minAvailable: %d of %d replicas can never go, and no node with one be drained: set it lower" (int $least) (int $.Values.replicas)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.rbac.install (not .Values.serviceAccount.create) (empty .Values.serviceAccount.name) -}}
 {{- fail "serviceAccount.name: without serviceAccount.create it must be given; the account \"default\", and with it every pod of the namespace, would get the operator's rights" -}}
 {{- end -}}
-{{- if empty (include "trainop.jobs" . | fromYamlArray) -}}
-{{- fail "enabledKinds: none of them is TFJob, MXJob, PyTorchJob, XGBoostJob or in extraJobs or extraCrds" -}}
+{{- $served := list -}}
+{{- range include "trainop.jobs" . | fromYamlArray -}}
+{{- $served = concat $served (list (lower .kind) (printf "%s.%s" (lower .kind) .group)) -}}
+{{- end -}}
+{{- range .Values.enabledKinds -}}
+{{- if not (has (lower .) $served) -}}
+{{- fail (printf "enabledKinds: %s is neither TFJob, MXJob, PyTorchJob nor XGBoostJob, nor one of 2017 with legacyKinds, nor in extraJobs or extraCrds" .) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (regexMatch "^[a-z]" (include "trainop.fullname" .)) -}}
+{{- fail (printf "fullnameOverride: %s cannot be the name of a Service, which begins with a letter: set one that does" (include "trainop.fullname" .)) -}}
 {{- end -}}
 {{- end -}}

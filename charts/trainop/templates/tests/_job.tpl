@@ -8,7 +8,7 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{/* Not those that the Deployment, the Service and the budget select by. */}}
 {{- define "trainop.testLabels" -}}
 app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 58 | trimSuffix "-" }}-test
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
