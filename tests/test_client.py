@@ -19,6 +19,7 @@ from trainop.kube import credentials, wire
 from trainop.kube.cache import Cache
 from trainop.kube.client import Client
 from trainop.kube.port import PODS, SERVICES, Resource
+from trainop.kube.session import Request
 from trainop.model import SeenService
 
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -58,10 +59,10 @@ async def test_of_a_shape_without_more_than_metadata_no_more_is_sent(api: Client
     assert listing.items == [made]
     bare = client_module._codec(wire.Service)
     path = SERVICES.path(namespace)
-    every = client_module._Request("list", "GET", "services", path)
-    assert b"PartialObjectMetadataList" in (await api._ask(every, bare.accept_list)).body
-    one = client_module._Request("get", "GET", "services", f"{path}/a")
-    assert b'"clusterIP"' not in (await api._ask(one, bare.accept)).body
+    every = Request("list", "GET", "services", path)
+    assert b"PartialObjectMetadataList" in (await api._session.ask(every, bare.accept_list)).body
+    one = Request("get", "GET", "services", f"{path}/a")
+    assert b'"clusterIP"' not in (await api._session.ask(one, bare.accept)).body
 
 
 async def test_a_status_is_patched_and_nothing_else(api: Client, namespace: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -210,6 +211,34 @@ def test_that_nobody_leads_is_told(cluster: Cluster, helm: Helm, lease: list[Raw
         assert ills(cluster)["leader"] == complaint
 
 
+def test_a_leader_whose_clock_is_behind_ours_leads_all_the_same(cluster: Cluster, helm: Helm) -> None:
+    """It renews its lease, if with times long ago."""
+    renewing, done = threading.Event(), threading.Event()
+
+    def renew() -> None:
+        for age in range(900, 0, -1):
+            cluster.run("apply", "-f", "-", stdin=json.dumps(a_lease(age=age)))
+            renewing.set()
+            if done.wait(0.5):
+                return
+
+    with installed(cluster, *an_installation(helm)), there(cluster, a_lease(age=901)):
+        leader = threading.Thread(target=renew)
+        leader.start()
+        try:
+            assert renewing.wait(60)
+            assert "leader" not in ills(cluster)
+        finally:
+            done.set()
+            leader.join()
+
+
+def test_a_leader_whose_clock_is_ahead_of_ours_was_seen_now(cluster: Cluster, helm: Helm) -> None:
+    with installed(cluster, *an_installation(helm)), there(cluster, a_lease(age=-300)):
+        [told] = [it["message"] for it in findings(cluster) if it["about"] == "leader"]
+        assert told == "trainop-0_1, seen 0 s ago"
+
+
 @pytest.mark.parametrize(
     ("values", "ready", "complaint"),
     [
@@ -283,6 +312,24 @@ def test_the_v1_operator_is_told_as_long_as_it_serves_a_kind_of_ours(cluster: Cl
         assert "rivals" not in ills(cluster)
 
 
+def test_the_v1_operator_in_namespaces_that_ours_does_not_serve_is_nobodys_worry(
+    cluster: Cluster, helm: Helm
+) -> None:
+    ours = an_installation(helm, "namespaces={team-a}")
+    by_variable = the_old_operator()
+    [container] = by_variable["spec"]["template"]["spec"]["containers"]
+    container["env"] = [{"name": "KUBEFLOW_NAMESPACE", "value": "team-b"}]
+    with installed(cluster, *ours), there(cluster, a_lease()):
+        for elsewhere in (the_old_operator("--namespace=team-b"), by_variable):
+            with there(cluster, elsewhere):
+                assert "rivals" not in ills(cluster)
+        for here in (the_old_operator("--namespace=team-a"), the_old_operator()):
+            with there(cluster, here):
+                assert "rivals" in ills(cluster)
+    with there(cluster, by_variable):
+        assert "rivals" in ills(cluster), "whoever installs ours next is told"
+
+
 def test_kinds_that_are_left_to_the_v1_operator_are_not_looked_at(cluster: Cluster, helm: Helm) -> None:
     ours, old = an_installation(helm, "enabledKinds={MXJob.kubeflow.org}"), "--enable-scheme=pytorchjob"
     with there(cluster, the_old_operator(old), a_lease()):
@@ -322,7 +369,7 @@ def test_a_webhook_that_the_v1_operator_has_left_behind_is_told(cluster: Cluster
 
 def test_whoever_else_writes_the_status_of_jobs_is_named(cluster: Cluster) -> None:
     template = {"spec": {"containers": [{"name": "tensorflow", "image": "busybox"}]}}
-    job = {
+    job: Raw = {
         "apiVersion": "kubeflow.org/v1",
         "kind": "TFJob",
         "metadata": {"name": "mine", "namespace": "team-a"},
@@ -338,6 +385,10 @@ def test_whoever_else_writes_the_status_of_jobs_is_named(cluster: Cluster) -> No
         )
         cluster.run("patch", "tfjob", "mine", "-n", "team-a", "--field-manager=somebody", *words)
         assert ills(cluster)["rivals"] == "the status of tfjobs was lately written by somebody"
+    other = {**job, "spec": {**job["spec"], "runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}}
+    with there(cluster, other):
+        cluster.run("patch", "tfjob", "mine", "-n", "team-a", "--field-manager=somebody", *words)
+        assert "rivals" not in ills(cluster), "as the remedy says"
 
 
 def test_who_may_see_little_is_told_what_could_not_be_looked_at(

@@ -13,7 +13,7 @@ from trainop.kube.client import Client
 from trainop.kube.credentials import load
 from trainop.kube.memory import Memory
 from trainop.kube.port import Api
-from trainop.operator.lease import LEASES, USUAL, Lease
+from trainop.operator.lease import LEASES, USUAL, Lease, Terms
 
 
 class Clock:
@@ -116,6 +116,26 @@ async def test_a_lease_that_someone_deleted_is_made_again(hall: Hall) -> None:
     await hall.turns(one)
     assert await hall.turns(one) == ["one"]
     assert await hall.holder() == "one"
+
+
+async def test_a_lease_that_someone_deleted_is_its_holders_until_it_would_have_expired(hall: Hall) -> None:
+    one, two = hall.operator("one"), hall.operator("two")
+    await hall.turns(one, two)
+    found = await hall.api.get(LEASES, "default", hall.name, dict)
+    await hall.api.delete(LEASES, "default", hall.name, found["metadata"]["uid"])
+    one.check()
+    assert await hall.turns(two) == []
+    hall.clock.now += USUAL.duration + 1
+    assert await hall.turns(two, one) == ["two"]
+
+
+async def test_a_lease_is_never_said_to_last_less_than_its_holder_takes_it_for(hall: Hall) -> None:
+    terms = Terms(duration=2.5, renew_deadline=2.2, retry_period=1.0)
+    one = Lease(hall.api, "default", hall.name, "one", terms, clock=hall.clock)
+    for _ in ("made", "renewed"):
+        assert await hall.turns(one) == ["one"]
+        found = await hall.api.get(LEASES, "default", hall.name, dict)
+        assert found["spec"]["leaseDurationSeconds"] == 3
 
 
 async def test_a_leader_that_cannot_renew_stops_at_its_deadline_and_not_before(

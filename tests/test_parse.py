@@ -166,7 +166,7 @@ def test_each_field_is_looked_up_by_itself() -> None:
         (
             {"Worker": {"template": []}},
             "tfReplicaSpecs.Worker.template",
-            "must be a mapping of names to values, not []",
+            "must be a mapping of names to values, not a list",
         ),
         (
             {"policy": {"activeDeadlineSeconds": 0}},
@@ -191,7 +191,7 @@ def test_each_field_is_looked_up_by_itself() -> None:
             "successPolicy",
             "must be '' or AllWorkers, not 'AllWorker'",
         ),
-        ({"spec": {"runPolicy": []}}, "runPolicy", "must be a mapping of names to values, not []"),
+        ({"spec": {"runPolicy": []}}, "runPolicy", "must be a mapping of names to values, not a list"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(words: Raw, path: str, message: str) -> None:
@@ -231,6 +231,28 @@ def test_what_we_look_into_in_a_template_has_its_shape(template: Raw, path: str)
     """ARCHITECTURE: plan cannot fail, so what it looks at has been looked at before."""
     job = a_job(TF, Worker={"template": template})
     assert list(problems(job)) == [f"spec.tfReplicaSpecs.Worker.template.{path}"]
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"PASSWORD": "hunter2"},
+        ["PASSWORD=hunter2"],
+        "PASSWORD=hunter2",
+        [{"name": {"PASSWORD": "hunter2"}, "value": "hunter2"}],
+        [{"name": ["hunter2"]}],
+    ],
+)
+def test_what_stands_in_a_template_is_not_repeated(env: Any) -> None:
+    """Mistakes are told in logs, events and conditions; SECURITY: never secrets or environment."""
+    told = str(problems(a_job(TF, Worker={"template": a_template(env=env)})))
+    assert "template.spec.containers[0].env" in told
+    assert "hunter2" not in told
+
+
+def test_a_number_in_a_template_is_not_repeated_either() -> None:
+    (told,) = problems(a_job(TF, Worker={"template": a_template(image=1234)})).values()
+    assert told == "must be text, not a number; put it in quotes"
 
 
 def test_every_mistake_is_told_at_once() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,12 @@ from tests.builders import NOW, a_job, framework
 from tests.cluster.controlplane import Cluster
 from tests.frameworks.dialects import a_raw, a_replica, dialect
 from trainop.api.base import rfc3339
+from trainop.errors import Unreachable
 from trainop.kube import credentials
 from trainop.kube.client import Client
 from trainop.kube.cluster import wall_clock
 from trainop.kube.memory import Memory
-from trainop.kube.port import EVENTS, Raw
+from trainop.kube.port import EVENTS, Raw, Resource
 from trainop.kube.recorder import LONGEST, Recorder
 from trainop.model import Event
 from trainop.parse import parse
@@ -144,6 +146,29 @@ async def test_a_server_that_takes_no_events_stops_nothing(memory: Memory) -> No
     await recorder.drained()
     running.cancel()
     assert {event["message"] for event in await events(memory)} == {"0", "1", "2"}
+
+
+async def test_an_event_that_is_refused_counts_as_dropped_and_is_told_the_next_time(memory: Memory) -> None:
+    class Busy(Memory):
+        busy = True
+
+        async def create(
+            self, what: Resource, namespace: str, body: Mapping[str, Any], shape: type[Any]
+        ) -> Any:
+            if self.busy:
+                raise Unreachable("too many requests", code=429)
+            return await memory.create(what, namespace, body, shape)
+
+    api, dropped = Busy(), list[None]()
+    recorder = Recorder(api, wall_clock, dropped=lambda: dropped.append(None))
+    running = asyncio.create_task(recorder.run())
+    for _ in ("refused", "taken", "no news"):
+        recorder.tell(TF, JOB, [Event("Warning", "CrashLoopBackOff", "a", story="u tensorflow")])
+        await recorder.drained()
+        api.busy = False
+    running.cancel()
+    assert len(dropped) == 1
+    assert [event["count"] for event in await events(memory)] == [1]
 
 
 async def test_an_api_server_lets_a_story_go_on_in_other_words(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -10,7 +11,8 @@ from msgspec.structs import replace
 
 from tests.builders import NOW, TF, a_manifest, a_status
 from trainop.api.status import JobStatus
-from trainop.errors import Stuck, Unreachable
+from trainop.errors import Conflict, Gone, Stuck, Unreachable
+from trainop.framework import Framework
 from trainop.kube import wire
 from trainop.kube.act import Outcome
 from trainop.kube.caches import Caches
@@ -19,8 +21,9 @@ from trainop.kube.jobs import Jobs
 from trainop.kube.memory import Memory
 from trainop.kube.port import PODS, SERVICES, Resource
 from trainop.kube.recorder import Recorder
-from trainop.kube.report import COUNTERS_MAY_WAIT, report
-from trainop.model import DeletePod, Job, Plan, Trouble
+from trainop.kube.report import COUNTERS_MAY_WAIT, catch_up, report
+from trainop.kube.wire import RawJob
+from trainop.model import DeletePod, Job, Key, Plan, Trouble
 from trainop.parse import parse
 from trainop.reconcile import reconcile
 
@@ -29,6 +32,7 @@ CREATED = a_status("Created", replica_statuses={"Worker": {"active": 0}})
 ONE_MORE = replace(CREATED, progress="1/2")
 RUNNING = a_status("Created", "Running", replica_statuses={"Worker": {"active": 1}})
 DONE_NOTHING = Outcome()
+KEY = Key(TF.gvk, "ns", "mnist")
 LONG = 1_000.0
 """Seconds for which no test runs."""
 
@@ -40,6 +44,7 @@ class Site(Memory):
 
     def __init__(self) -> None:
         super().__init__()
+        self.before_it_is_stored: Callable[[], None] = lambda: None
         self.before_the_answer: Callable[[], None] = lambda: None
 
     async def patch(
@@ -53,9 +58,15 @@ class Site(Memory):
         subresource: str = "",
     ) -> T:
         self.written += 1
+        self.before_it_is_stored()
         stored = await super().patch(what, namespace, name, patch, shape, subresource=subresource)
         self.before_the_answer()
         return stored
+
+
+class Away(Memory):
+    async def get(self, what: Resource, namespace: str, name: str, shape: type[T]) -> T:
+        raise Unreachable("the API server is away")
 
 
 @pytest.fixture
@@ -78,6 +89,16 @@ def cluster(site: Site) -> Cluster:
         recorder=Recorder(site, lambda: NOW),
         clock=lambda: NOW,
     )
+
+
+class Listening:
+    def __init__(self) -> None:
+        self.heard: list[JobStatus] = []
+
+    def stored(self, framework: Framework[Any], job: Job[Any], status: JobStatus) -> None:
+        self.heard.append(status)
+
+    def deleted(self, framework: Framework[Any], job: Job[Any]) -> None: ...
 
 
 async def told(
@@ -183,3 +204,67 @@ async def test_where_something_went_wrong_nothing_waits(
     with pytest.raises(raised):
         await told(cluster, RUNNING, outcome, may_wait=LONG)
     assert site.written == 1
+
+
+# --- a write to which no answer comes -------------------------------------------------------------------------
+
+
+async def lost(cluster: Cluster, site: Site, *, stored: bool) -> tuple[Cluster, Listening]:
+    """RUNNING was sent, and no answer came; no watch tells of the job."""
+    listening = Listening()
+    cluster = dataclasses.replace(cluster, listener=listening)
+    cluster.jobs.put(KEY, await site.get(resource(TF), "ns", "mnist", RawJob))
+
+    def no_answer() -> None:
+        raise Unreachable("the connection was closed")
+
+    site.before_it_is_stored, site.before_the_answer = (lambda: None, no_answer)[:: 1 if stored else -1]
+    with pytest.raises(Unreachable):
+        await told(cluster, RUNNING)
+    site.before_it_is_stored = site.before_the_answer = lambda: None
+    return cluster, listening
+
+
+def known(cluster: Cluster) -> Job[Any]:
+    return parse(TF, cluster.jobs.get(KEY) or {})
+
+
+async def test_what_was_stored_without_an_answer_is_told_once_that_is_known(
+    cluster: Cluster, site: Site
+) -> None:
+    cluster, listening = await lost(cluster, site, stored=True)
+    with pytest.raises(Conflict):
+        await catch_up(cluster, TF, known(cluster))
+    assert not listening.heard
+    for _ in ("told", "told already"):
+        await catch_up(cluster, TF, known(cluster))
+    assert [status.conditions for status in listening.heard] == [RUNNING.conditions]
+
+
+async def test_what_was_not_stored_is_told_when_it_is(cluster: Cluster, site: Site) -> None:
+    cluster, listening = await lost(cluster, site, stored=False)
+    await catch_up(cluster, TF, known(cluster))
+    assert not listening.heard
+    await told(cluster, RUNNING)
+    await catch_up(cluster, TF, known(cluster))
+    assert len(listening.heard) == 1
+
+
+async def test_as_long_as_nobody_answers_it_is_not_forgotten(cluster: Cluster, site: Site) -> None:
+    cluster, listening = await lost(cluster, site, stored=True)
+    there = dataclasses.replace(cluster, api=Away())
+    for _ in range(3):
+        with pytest.raises(Unreachable):
+            await catch_up(there, TF, known(cluster))
+    cluster.jobs.put(KEY, await site.get(resource(TF), "ns", "mnist", RawJob))  # the watch is back first
+    await catch_up(cluster, TF, known(cluster))
+    assert len(listening.heard) == 1
+
+
+async def test_of_a_job_that_is_gone_meanwhile_nothing_is_told(cluster: Cluster, site: Site) -> None:
+    cluster, listening = await lost(cluster, site, stored=True)
+    await site.delete(resource(TF), "ns", "mnist", known(cluster).uid)
+    with pytest.raises(Gone):
+        await catch_up(cluster, TF, known(cluster))
+    assert cluster.jobs.get(KEY) is None
+    assert not listening.heard

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import asyncio
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
+from trainop.api.spec import OurManager
 from trainop.crd import crd
 from trainop.engine import gang
 from trainop.errors import Gone, Refused
@@ -26,10 +29,13 @@ REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews")
 OURS = "app.kubernetes.io/part-of=trainop"
 OLD = "control-plane=kubeflow-training-operator,app.kubernetes.io/part-of!=trainop"
 OLD_LEASE = "1ca428e5.training-operator.kubeflow.org"
+ENV = "KUBEFLOW_NAMESPACE"
 OLD_HOOK = "validator.training-operator.kubeflow.org"
 ASK = "ask someone who may see the whole cluster to run this"
 LONG_AGO = timedelta(minutes=10)
 """Who has written nothing for so long is not at work."""
+RENEWED_WITHIN = 3.0
+"""Seconds in which whoever leads renews its lease."""
 
 
 class Finding(NamedTuple):
@@ -49,6 +55,8 @@ class Installation(NamedTuple):
     ready: int
     account: str
     flags: tuple[str, ...]
+    confined: str = ""
+    """Namespaces that the environment names; flags go before it."""
 
     @classmethod
     def seen(cls, deployment: Raw) -> Installation:
@@ -62,6 +70,7 @@ class Installation(NamedTuple):
             ready=deployment.get("status", {}).get("readyReplicas", 0),
             account=pod.get("serviceAccountName", "default"),
             flags=(*container.get("command", ()), *container.get("args", ())),
+            confined=next((it.get("value", "") for it in container.get("env", ()) if it["name"] == ENV), ""),
         )
 
     def __str__(self) -> str:
@@ -83,7 +92,14 @@ class Installation(NamedTuple):
     @property
     def served(self) -> list[str]:
         """Namespaces; empty: all of them."""
-        return [name for words in self.values("--namespace") for name in words.split(",") if name]
+        told = self.values("--namespace") or [self.confined]
+        return [name for words in told for name in words.split(",") if name]
+
+    def shares(self, other: Installation) -> list[str]:
+        """The namespaces that both serve."""
+        if self.served and other.served:
+            return sorted(set(self.served) & set(other.served))
+        return sorted(self.served or other.served) or ["every namespace"]
 
     def serves(self, framework: Framework[Any]) -> bool:
         kinds = self.values("--enable-scheme")
@@ -120,7 +136,7 @@ async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> Asyn
             yield await _rights(api, served, found)
             if found.elects:
                 yield await _leader(api, found)
-        async for finding in _old(api, rivals, kinds):
+        async for finding in _old(api, rivals, kinds, installations):
             yield finding
         async for finding in _hook(api, rivals, kinds):
             yield finding
@@ -181,11 +197,7 @@ def _together(installations: list[Installation], kinds: Iterable[Framework[Any]]
     for one, two in combinations((found for found in installations if found.replicas), 2):
         if not any(one.serves(kind) and two.serves(kind) for kind in kinds):
             continue
-        if one.served and two.served:
-            both = sorted(set(one.served) & set(two.served))
-        else:
-            both = sorted(one.served or two.served) or ["every namespace"]
-        if both:
+        if both := one.shares(two):
             yield Finding(
                 "problem",
                 "operator",
@@ -291,18 +303,37 @@ async def _leader(api: Client, found: Installation) -> Finding:
     holder, age = lease["spec"].get("holderIdentity") or "", _age(lease)
     if not holder:
         return Finding("problem", "leader", f"nobody leads: {where} was given back and not taken", look)
-    if age > timedelta(seconds=lease["spec"].get("leaseDurationSeconds") or 15):
-        return Finding("problem", "leader", f"nobody leads: {where} of {holder} has expired", look)
-    return Finding("ok", "leader", f"{holder}, seen {age.total_seconds():.0f} s ago")
+    if age < timedelta(seconds=lease["spec"].get("leaseDurationSeconds") or 15):
+        seconds = max(0.0, age.total_seconds())  # clocks differ
+        return Finding("ok", "leader", f"{holder}, seen {seconds:.0f} s ago")
+    if await _renewed(api, lease):
+        return Finding("ok", "leader", f"{holder}, seen just now; your clock is ahead of its")
+    return Finding("problem", "leader", f"nobody leads: {where} of {holder} has expired", look)
+
+
+async def _renewed(api: Client, lease: Raw) -> bool:
+    """Whether somebody does so while we look: what an old date means depends on whose clock is right."""
+    meta, until = lease["metadata"], time.monotonic() + RENEWED_WITHIN
+    while time.monotonic() < until:
+        await asyncio.sleep(RENEWED_WITHIN / 6)
+        again = await api.get(LEASES, meta["namespace"], meta["name"], dict)
+        if again["spec"].get("renewTime") != lease["spec"].get("renewTime"):
+            return True
+    return False
 
 
 async def _old(
-    api: Client, deployments: Iterable[Installation], kinds: list[Framework[Any]]
+    api: Client,
+    deployments: Iterable[Installation],
+    kinds: list[Framework[Any]],
+    ours: Collection[Installation],
 ) -> AsyncIterator[Finding]:
     """Whether the operator before us works on the same kinds: two of them undo each other's work."""
     known = set()
     for found in deployments:
         known.add(found.namespace)
+        if ours and not any(map(found.shares, ours)):
+            continue
         if found.replicas and any(map(found.serves, kinds)):
             yield _rival(f"runs as deployment {found}", found.namespace, found.name, kinds)
     try:
@@ -375,8 +406,11 @@ async def _writing(api: Client, framework: Framework[Any]) -> AsyncIterator[Find
 
 
 def _writers(jobs: Iterable[Raw]) -> Iterator[str]:
-    """Who else has written a status not long ago."""
+    """Who else has written a status not long ago, of a job that is ours to look after."""
     for job in jobs:
+        policy = (job.get("spec") or {}).get("runPolicy") or {}
+        if policy.get("managedBy") not in (None, "", OurManager):
+            continue
         for entry in job["metadata"].get("managedFields") or ():
             lately = entry.get("time") and _since(entry["time"]) < LONG_AGO
             if entry.get("subresource") == "status" and lately and entry.get("manager") != "trainop":

@@ -211,7 +211,8 @@ def _without_nulls(value: Any) -> Any:
 
 def _problems(error: ValidationError, *where: str) -> Iterator[Problem]:
     for item in error.errors(include_url=False):
-        yield Problem(_path((*where, *item["loc"])), _sentence(item))
+        loc = (*where, *item["loc"])
+        yield Problem(_path(loc), _sentence(item, _shown(item["input"], private="template" in loc)))
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
@@ -220,30 +221,45 @@ def _path(loc: tuple[int | str, ...]) -> str:
     return "spec" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
 
 
-def _sentence(item: ErrorDetails) -> str:
+def _shown(given: Any, *, private: bool) -> str:
+    """What stands there: it is told in logs and events, so of what may hold a password only the type."""
+    match given:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str() if private:
+            return "text"
+        case int() | float() if private and not isinstance(given, bool):
+            return "a number"
+        case _:
+            return repr(given)
+
+
+def _sentence(item: ErrorDetails, given: str) -> str:
     """pydantic's finding in the words of someone who edits YAML."""
-    given, context = item["input"], item.get("ctx", {})
+    context = item.get("ctx", {})
     match item["type"]:
         case "missing":
             return "is required"
         case "extra_forbidden":
             return UNKNOWN
         case "enum" | "literal_error":
-            return f"must be {_unquoted(context['expected'])}, not {given!r}"
+            return f"must be {_unquoted(context['expected'])}, not {given}"
         case "greater_than_equal":
-            return f"must be at least {context['ge']}, not {given!r}"
+            return f"must be at least {context['ge']}, not {given}"
         case "less_than_equal":
-            return f"must be at most {context['le']}, not {given!r}"
+            return f"must be at most {context['le']}, not {given}"
         case "int_type" | "int_parsing" | "int_from_float":
-            return f"must be a whole number, not {given!r}"
+            return f"must be a whole number, not {given}"
         case "bool_type" | "bool_parsing":
-            return f"must be true or false, not {given!r}"
+            return f"must be true or false, not {given}"
         case "dict_type" | "model_type" | "model_attributes_type":
-            return f"must be a mapping of names to values, not {given!r}"
+            return f"must be a mapping of names to values, not {given}"
         case "list_type" | "tuple_type":
-            return f"must be a list, not {given!r}"
+            return f"must be a list, not {given}"
         case "string_type":
-            return f"must be text, not {given!r}; put it in quotes"
+            return f"must be text, not {given}; put it in quotes"
         case "too_short":
             return "at least one is needed"
         case "string_too_short":

@@ -8,7 +8,7 @@ from trainop.engine.plan import plan as make_plan
 from trainop.framework import Framework
 from trainop.kube.act import act
 from trainop.kube.cluster import Cluster, observe
-from trainop.kube.report import report, report_mistake
+from trainop.kube.report import catch_up, report, report_mistake
 from trainop.model import Key
 from trainop.parse import parse_again
 
@@ -21,6 +21,7 @@ async def reconcile(key: Key, framework: Framework[Any], cluster: Cluster) -> fl
         return None
     job = parse_again(framework, raw, cluster.jobs.parsed.get(key))
     cluster.jobs.remember(job)
+    await catch_up(cluster, framework, job)
     world = observe(cluster, job)
     try:
         plan = make_plan(framework, job, world, cluster.settings)

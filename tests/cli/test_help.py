@@ -103,6 +103,16 @@ def test_no_color_is_obeyed() -> None:
             ["operator", "--namespace=team-a,Team_B"],
             "no namespace can be called Team_B: names have a-z, 0-9 and dashes (see trainop operator --help)",
         ),
+        (
+            ["operator", "--leader-election-id=My_Lease"],
+            "Invalid value for '--leader-election-id': nothing can be called My_Lease: names have a-z, 0-9, dashes and "
+            "dots (see trainop operator --help)",
+        ),
+        (
+            ["operator", "--leader-election-namespace=team_b"],
+            "Invalid value for '--leader-election-namespace': nothing can be called team_b: names have a-z, 0-9, "
+            "dashes and dots (see trainop operator --help)",
+        ),
         (["operator", "extra"], "Got unexpected extra argument (extra) (see trainop operator --help)"),
         (["operater"], "No such command 'operater' (see trainop --help)"),
         (["--bogus"], "No such option '--bogus' (see trainop --help)"),

@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from trainop.errors import ApiError, Conflict, Gone, Refused, Unreachable
-from trainop.kube import credentials, wire
+from trainop.errors import ApiError, Conflict, Deposed, Gone, Refused, Unreachable
+from trainop.kube import credentials, pressure, wire
 from trainop.kube.client import Client
 from trainop.kube.credentials import Credentials
 from trainop.kube.port import PODS, Change
@@ -136,6 +136,38 @@ async def test_a_server_that_hangs_is_not_waited_for_for_ever() -> None:
         with pytest.raises(Unreachable, match=r"in time \(GET /api/v1/namespaces/ns/pods/a\)"):
             await api.get(PODS, "ns", "a", dict)
         gone.set()
+
+
+async def test_a_write_that_waits_in_line_is_not_sent_when_its_fence_has_closed() -> None:
+    full, served, asked, most = asyncio.Event(), asyncio.Event(), list[str](), int(pressure.MOST)
+    leading = True
+
+    def fence() -> None:
+        if not leading:
+            raise Deposed("another one leads")
+
+    async def handler(request: web.Request) -> web.Response:
+        asked.append(request.method)
+        if len(asked) == most:
+            full.set()
+        await served.wait()
+        return web.json_response({"metadata": {"name": "a", "namespace": "ns"}}, status=201)
+
+    async with client_of(handler) as api:
+        writer, body = api.fenced(fence), {"metadata": {"name": "a"}}
+        writes = [asyncio.create_task(writer.create(PODS, "ns", body, dict)) for _ in range(most + 10)]
+        await asyncio.wait_for(full.wait(), 60)
+        leading = False
+        served.set()
+        told = await asyncio.gather(*writes, return_exceptions=True)
+        assert [type(it) for it in told] == [dict] * most + [Deposed] * 10
+        assert asked == ["POST"] * most
+        for refused in (writer.delete(PODS, "ns", "a", "1"), writer.patch(PODS, "ns", "a", {}, dict)):
+            with pytest.raises(Deposed):
+                await refused
+        await writer.get(PODS, "ns", "a", dict)
+        await api.create(PODS, "ns", body, dict)
+    assert asked[most:] == ["GET", "POST"]
 
 
 async def test_a_list_whose_first_pages_are_forgotten_is_asked_for_in_one_piece() -> None:

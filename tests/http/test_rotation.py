@@ -18,8 +18,7 @@ from tests.http.authority import Authority, Pair
 from tests.http.serving import serving
 from tests.http.test_client_trouble import write_kubeconfig
 from trainop.errors import Unreachable
-from trainop.kube import client as client_module
-from trainop.kube import credentials
+from trainop.kube import credentials, session
 from trainop.kube.client import Client
 from trainop.kube.port import PODS
 
@@ -127,7 +126,7 @@ def replace(ours: Pair, by: Pair) -> None:
 async def test_files_in_the_midst_of_being_replaced_are_read_again(
     renewed: tuple[Authority, Pair, Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_BETWEEN_RENEWALS", 0)
+    monkeypatch.setattr(session, "_BETWEEN_RENEWALS", 0)
     authority, ours, after = renewed
     async with listening(authority.server(asks_who=True)) as server:
         server.known = "after"
@@ -146,7 +145,7 @@ def service_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
     monkeypatch.setattr(credentials, "_TOKEN_IS_GOOD_FOR", timedelta(0))
-    monkeypatch.setattr(client_module, "_BETWEEN_RENEWALS", 0)
+    monkeypatch.setattr(session, "_BETWEEN_RENEWALS", 0)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     (tmp_path / "namespace").write_text("trainop")
     return tmp_path

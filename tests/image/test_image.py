@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import signal
 import socket
 import tomllib
 import urllib.request
@@ -154,6 +155,23 @@ def test_a_container_is_nobody_and_can_write_nowhere(image: Image, tmp_path: Pat
     assert who == "65532 65532 [] 1"
     assert re.search(r"CapEff:\s+0+\n", powers)
     assert re.search(r"NoNewPrivs:\s+1\n", powers)
+
+
+def test_a_container_that_is_still_starting_ends_when_it_is_told_to(image: Image, tmp_path: Path) -> None:
+    """Nobody hears SIGTERM as process 1 who does not ask for it."""
+    folder = tmp_path / "frameworks"
+    about = folder / "slow-1.dist-info"
+    about.mkdir(parents=True)
+    (folder / "slow.py").write_text("import time; print('importing', flush=True); time.sleep(600)")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[trainop.frameworks]\nslow = slow:FRAMEWORK\n")
+    process = container.start(image, tmp_path, "operator", mounts={"/opt/frameworks": folder})
+    try:
+        waiting.until("it is importing", lambda: "importing" in (tmp_path / "log").read_text())
+        container.terminate(process)
+        assert process.wait(60) == 128 + signal.SIGTERM, process.last_words()
+    finally:
+        process.stop(5)
 
 
 def test_a_framework_laid_into_its_folder_is_found(image: Image, tmp_path: Path) -> None:

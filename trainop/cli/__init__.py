@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -76,6 +77,9 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         if os.environ.get("NO_COLOR"):
             ctx.color = False
+        if os.getpid() == 1:
+            # The first process of a container does not hear SIGTERM unless it says so, and imports take a while.
+            signal.signal(signal.SIGTERM, _end)
         with _one_line(ctx):
             return super().invoke(ctx)
 
@@ -103,6 +107,11 @@ def _one_line(ctx: click.Context) -> Iterator[None]:
         ours = f"this is a mistake in trainop, not yours: {in_short(error)}. "
         _say(told or f"{ours}Please report it with what {SHOW}=1 shows")
         ctx.exit(2 if told else BUG)
+
+
+def _end(number: int, _: object) -> None:
+    """As SIGTERM ends any other process: at once."""
+    os._exit(128 + number)
 
 
 def _say(sentence: str) -> None:

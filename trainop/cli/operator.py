@@ -21,6 +21,7 @@ from trainop.operator.controller import only
 from trainop.operator.lease import Terms
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 log = logging.getLogger(__name__)
 
 
@@ -35,6 +36,17 @@ class Address(click.ParamType[str]):
             probes.parse(value)
         except Usage as error:
             self.fail(str(error), param, ctx)
+        return str(value)
+
+
+class Name(click.ParamType[str]):
+    """Of an object that has to be there, or can be made."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value and not _NAME.fullmatch(value):
+            self.fail(f"nothing can be called {value}: names have a-z, 0-9, dashes and dots", param, ctx)
         return str(value)
 
 
@@ -104,10 +116,16 @@ class Address(click.ParamType[str]):
     help="Of several operators let one work and the others wait.  [default: no-leader-elect]",
 )
 @click.option(
-    "--leader-election-id", default="trainop", show_default=True, metavar="NAME", help="Name of the Lease."
+    "--leader-election-id",
+    type=Name(),
+    default="trainop",
+    show_default=True,
+    metavar="NAME",
+    help="Name of the Lease.",
 )
 @click.option(
     "--leader-election-namespace",
+    type=Name(),
     default="",
     metavar="NAME",
     help="Where the Lease is.  [default: the operator's own namespace]",

@@ -104,7 +104,6 @@ class _Hands:
 
     async def do(self, action: Action) -> bool:
         """Whether this call changed anything."""
-        self._cluster.fence()
         cluster, framework, job = self._cluster, self._framework, self._job
         match action:
             case CreatePod():

@@ -54,6 +54,7 @@ SILENCE = _Silence()
 @dataclass(frozen=True)
 class Cluster:
     api: Api
+    """Raises Deposed instead of writing when another operator may be leading."""
     jobs: Jobs
     pods: Caches[SeenPod]
     services: Caches[SeenService]
@@ -65,8 +66,6 @@ class Cluster:
     listener: Listener = SILENCE
     placed: Callable[[Topology], Topology] = lambda members: members
     """Says where members are reached, where that is not by the names of their services."""
-    fence: Callable[[], None] = lambda: None
-    """Called before each write on behalf of a job; raises Deposed when another operator may be leading."""
 
 
 def resource(framework: Framework[Any]) -> Resource:

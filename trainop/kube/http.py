@@ -7,7 +7,7 @@ import base64
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from socket import SOCK_STREAM
 from typing import Any
@@ -84,13 +84,17 @@ class Http:
         query: str = "",
         content: str = "",
         body: bytes = b"",
+        fence: Callable[[], None] | None = None,
     ) -> Answer:
-        """`content`: the type of the body; empty: there is none."""
+        """`content`: the type of the body; empty: there is none. `fence`: called when there is a connection and
+        nothing is sent yet; what it raises is raised."""
         request = self._request(method, path, query, accept, content, body)
         kept = self._next()
         while True:
             connection = kept or await self._connected()
             try:
+                if fence is not None:
+                    fence()
                 answer = await connection.call(request, self._patience)
             except BaseException as error:
                 connection.abort()

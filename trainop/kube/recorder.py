@@ -36,7 +36,7 @@ class Recorder:
         room: int = MOST_WAITING,
         dropped: Callable[[], None] = lambda: None,
     ) -> None:
-        """`dropped` is called for each event that finds no room."""
+        """`dropped` is called for each event that nobody will be told of: it found no room, or was refused."""
         self._api, self._clock, self._dropped = api, clock, dropped
         self._waiting: asyncio.Queue[Raw] = asyncio.Queue(room)
         self._told: dict[str, datetime] = {}
@@ -83,7 +83,10 @@ class Recorder:
             try:
                 await self._post(body)
             except ApiError as error:
-                log.warning("event %s not recorded: %s", body["metadata"]["name"], error)
+                name = body["metadata"]["name"]
+                self._told.pop(name, None)  # the next time it is news
+                self._dropped()
+                log.warning("event %s not recorded: %s", name, error)
             finally:
                 self._waiting.task_done()
 

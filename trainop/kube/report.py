@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from trainop.api.base import rfc3339
 from trainop.engine import blocked, events, labels
 from trainop.engine.plan import AT_ONCE
-from trainop.errors import Gone, Refused, Stuck, Temporary, TrainopError, Unreachable, in_short
+from trainop.errors import Conflict, Gone, Refused, Stuck, Temporary, TrainopError, Unreachable, in_short
 from trainop.framework import Framework
 from trainop.kube.act import Outcome
 from trainop.kube.cluster import Cluster, resource
@@ -36,7 +36,6 @@ async def report(
     Events about children are told whatever becomes of the status: they have happened. The others only once the
     status that they speak of is stored, so that a pass which is dropped has told nothing.
     """
-    _catch_up(cluster, framework, job)
     cluster.recorder.tell(framework, job, events.of_children(outcome.done, job.name))
     cluster.recorder.tell(framework, job, events.of_failures(outcome.failed))
     if any(isinstance(action, DeleteJob) for action in outcome.done):
@@ -85,7 +84,6 @@ async def _write(
     job = story.job
     if not patch:
         return None
-    cluster.fence()
     body = {"metadata": {"resourceVersion": job.resource_version}, "status": patch}
     cluster.jobs.writing.add(job.key)
     try:
@@ -107,14 +105,31 @@ async def _write(
         raise
     finally:
         cluster.jobs.writing.discard(job.key)
+    cluster.jobs.unsure.pop(job.key, None)
     cluster.jobs.put(job.key, stored)
     return stored
 
 
-def _catch_up(cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> None:
-    """A write to which no answer came may have been taken: then what it says has not been told yet."""
-    story = cluster.jobs.unsure.pop(job.key, None)
-    if story is not None and story.job.uid == job.uid and story.status == job.status:
+async def catch_up(cluster: Cluster, framework: Framework[Any], job: Job[Any]) -> None:
+    """A write to which no answer came may have been taken: then what it says has not been told yet.
+
+    To be called before anything is planned: Conflict, when the job is not what it was known to be.
+    """
+    story = cluster.jobs.unsure.get(job.key)
+    if story is None:
+        return
+    if story.job.resource_version == job.resource_version:
+        # The watch has not told of it either.
+        try:
+            stored = await cluster.api.get(resource(framework), job.namespace, job.name, RawJob)
+        except Gone:
+            cluster.jobs.drop(job.key, job.uid)
+            raise
+        if cluster.jobs.put(job.key, stored):
+            raise Conflict(f"{job.key} has changed since it was looked at")
+        return
+    del cluster.jobs.unsure[job.key]
+    if story.job.uid == job.uid and story.status == job.status:
         _tell(cluster, framework, story, written=True)
 
 

@@ -84,6 +84,7 @@ async def _serve(frameworks: Mapping[GVK, Framework[Any]], options: Options) -> 
                 workers=options.workers,
                 metrics=metrics,
                 lease=lease,
+                writer=api.fenced(lease.check) if lease else None,
             )
             async with _answering(controller, lease, options), controller.running():
                 _freeze()

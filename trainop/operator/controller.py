@@ -46,12 +46,14 @@ class Controller:
         workers: int = 16,
         metrics: Metrics | None = None,
         lease: Lease | None = None,
+        writer: Api | None = None,
         placed: Callable[[Topology], Topology] = lambda members: members,
         puzzled: Callable[[Exception], None] = lambda error: None,
     ) -> None:
-        """No namespaces: all of them. No lease: this process leads, and no other must be there. `placed`: where
-        members are reached, where that is not by the names of their services. `puzzled` hears of what nobody expects,
-        and what is logged and tried again."""
+        """No namespaces: all of them. No lease: this process leads, and no other must be there. `writer`: by which jobs
+        are worked on, and nothing is written without the lease; none: by `api`. `placed`: where members are reached,
+        where that is not by the names of their services. `puzzled` hears of what nobody expects, and what is logged
+        and tried again."""
         self._frameworks, self._workers, self._puzzled = frameworks, workers, puzzled
         self.metrics, self._lease = metrics or Metrics(), lease
         self.queue = WorkQueue(share=max(1, workers // 2))
@@ -84,7 +86,7 @@ class Controller:
             # They carry no labels, so all of them are watched.
             groups = cached(pod_groups(scheduler), wire.PodGroup, selector="")
         self._cluster = Cluster(
-            api,
+            writer or api,
             self.jobs,
             pods,
             services,
@@ -93,7 +95,6 @@ class Controller:
             settings,
             listener=Transitions(self.metrics),
             placed=placed,
-            fence=lease.check if lease else lambda: None,
         )
 
     @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -78,7 +79,7 @@ class Lease:
         return self.leading and self._clock() < self._renewed + self.terms.renew_deadline
 
     def check(self) -> None:
-        """To be called before each write: a leader that was deposed in its sleep writes nothing."""
+        """To be called when a write is about to be sent: a leader that was deposed in its sleep writes nothing."""
         if not self.valid:
             raise Deposed(f"the lease {self.where} is not ours any more")
 
@@ -123,6 +124,9 @@ class Lease:
             try:
                 self._see(await self._api.get(LEASES, self._namespace, self._name, _Record))
             except Gone:
+                # Someone has deleted it. Whoever held it does not know that yet, and goes on for a while.
+                if self._record is not None and not self._free(self._record):
+                    return False
                 return await self._create()
         record = self._record
         if record is None or not self._free(record):
@@ -130,7 +134,7 @@ class Lease:
         again = record.holder == self.identity
         changes: Raw = {
             "holderIdentity": self.identity,
-            "leaseDurationSeconds": max(1, round(self.terms.duration)),
+            "leaseDurationSeconds": math.ceil(self.terms.duration),
             "renewTime": _now(),
         }
         if not again:
@@ -149,7 +153,7 @@ class Lease:
     async def _create(self) -> bool:
         spec = {
             "holderIdentity": self.identity,
-            "leaseDurationSeconds": max(1, round(self.terms.duration)),
+            "leaseDurationSeconds": math.ceil(self.terms.duration),
             "acquireTime": _now(),
             "renewTime": _now(),
             "leaseTransitions": 0,
