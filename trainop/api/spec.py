@@ -91,6 +91,9 @@ class Limits(ApiModel):
     )
 
 
+_LIMITS = tuple(Limits.model_fields)
+
+
 class RunPolicy(Limits):
     """How the job as a whole is run."""
 
@@ -133,10 +136,7 @@ class JobSpec(Limits):
 
     def effective_policy(self) -> RunPolicy:
         """The run policy with what stands beside it in the old places; `runPolicy` wins."""
-        beside = {
-            field: getattr(self, field) for field in Limits.model_fields if getattr(self, field) is not None
-        }
-        inside = {field: getattr(self.run_policy, field) for field in self.run_policy.model_fields_set}
-        merged = {"clean_pod_policy": CleanPodPolicy.RUNNING, **beside}
-        merged.update({field: value for field, value in inside.items() if value is not None})
-        return RunPolicy.model_construct(**merged)
+        beside = {field: value for field in _LIMITS if (value := getattr(self, field)) is not None}
+        beside.setdefault("clean_pod_policy", CleanPodPolicy.RUNNING)
+        missing = {it: value for it, value in beside.items() if getattr(self.run_policy, it) is None}
+        return self.run_policy.model_copy(update=missing)

@@ -131,7 +131,10 @@ class Client:
             async for piece in pieces:
                 if not piece:
                     yield Change("BOOKMARK", codec.one.decode(opened))
-                *lines, begun = (begun + piece).split(b"\n")
+                if not begun and piece.find(b"\n") == len(piece) - 1 > 0:
+                    lines = [piece]  # as it mostly is; to take a piece apart costs as much as to read it
+                else:
+                    *lines, begun = (begun + piece).split(b"\n")
                 for line in filter(None, lines):
                     yield _change(codec, line, request.path)
 

@@ -19,8 +19,8 @@ from trainop.model import Event, Job
 MOST_WAITING = 10_000
 LONGEST = 1_024
 AT_ONCE = 16
-A_MOMENT = 0.05
-"""Seconds for which an event waits for others, which are cheaper to send together."""
+A_MOMENT = 0.25
+"""Seconds for which events wait for others, until there are enough: together they are cheaper to send."""
 QUIET = timedelta(minutes=10)
 """How long a story is not told again."""
 MOST_REMEMBERED = 10_000
@@ -68,7 +68,7 @@ class Recorder:
     async def run(self) -> None:
         while True:
             batch = [await self._waiting.get()]
-            if self._waiting.empty():
+            if len(batch) + self._waiting.qsize() < AT_ONCE:
                 await asyncio.sleep(A_MOMENT)
             while len(batch) < AT_ONCE and not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())

@@ -7,6 +7,7 @@ import logging
 import sys
 import traceback
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -47,9 +48,13 @@ def _in_uvloop(error: BaseException) -> bool:
 
 
 def _time(record: logging.LogRecord) -> str:
-    return (
-        datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    )
+    second = int(record.created)
+    return f"{_date(second)}.{int(1000 * (record.created - second)):03}Z"
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class _Text(logging.Formatter):
