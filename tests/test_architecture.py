@@ -51,7 +51,7 @@ MAY_USE = {
         "rules",
     },
     "starter": set(),
-    "doctor": {"crd", "engine", "errors", "framework", "kube", "model", "rights"},
+    "doctor": {"api", "crd", "engine", "errors", "framework", "kube", "model", "rights"},
     "reconcile": {"engine", "framework", "kube", "model", "parse"},
     "local": {"api", "engine", "errors", "framework", "kube", "model", "operator", "template"},
     "operator": {"api", "engine", "errors", "framework", "kube", "model", "reconcile"},

@@ -6,7 +6,7 @@
     local/        the node of `trainop run`: pods as processes of this machine  (shell)
     kube/         the only room that talks to Kubernetes                        (shell)
     check/        whether a framework keeps the contract                        (shell)
-    doctor.py     what is wrong with an installation                            (shell)
+    doctor/       what is wrong with an installation                            (shell)
     files/        jobs in files: every mistake with the place where it stands    (shell)
     rundir.py     what a local run has left behind, to be asked about           (shell)
     registry.py   the installed frameworks, found by entry point                (shell)

@@ -8,7 +8,8 @@ import click
 
 from trainop.cli import lines, options
 from trainop.cli.options import Where
-from trainop.doctor import Finding, examine
+from trainop.doctor.examine import examine
+from trainop.doctor.findings import Finding
 from trainop.kube.client import Client
 from trainop.registry import frameworks
 

@@ -4,122 +4,31 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from tests.chart.helm import Helm, Raw, one
 from tests.chart.rights import kubeconfig_of
-from tests.cluster import own, waiting
+from tests.cluster import waiting
 from tests.cluster.controlplane import Cluster
 from tests.cluster.shared import CRDS
-from trainop import cli
-from trainop.doctor import OLD_HOOK, OLD_LEASE
+from tests.doctor.patient import (
+    HOME,
+    a_lease,
+    an_installation,
+    doctor,
+    findings,
+    ills,
+    installed,
+    the_old_operator,
+    there,
+)
 from trainop.registry import frameworks
 from trainop.rights import of_jobs, of_the_lease
 
 pytestmark = pytest.mark.cluster
-HOME = "trainop-system"
-OWN = ("--show-only", "templates/deployment.yaml", "--show-only", "templates/rbac.yaml")
 ALL = [*of_jobs(frameworks().values()), *of_the_lease()]
-
-
-@pytest.fixture(scope="module")
-def bare() -> Iterator[Cluster]:
-    """One of our own, as the doctor looks at all of it; the tests below have it in their order."""
-    with own.control_plane() as cluster:
-        for name in (HOME, "team-a", "team-b", "kubeflow"):
-            cluster.run("create", "namespace", name)
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def cluster(bare: Cluster) -> Cluster:
-    """With the CRDs."""
-    bare.install_crds(CRDS)
-    return bare
-
-
-def doctor(cluster: Cluster, *words: str, kubeconfig: Path | None = None) -> Result:
-    return CliRunner().invoke(
-        cli.main, ["doctor", "--kubeconfig", str(kubeconfig or cluster.kubeconfig), *words]
-    )
-
-
-def findings(cluster: Cluster, **who: Any) -> list[Raw]:
-    """The exit code is that of the worst of them."""
-    result = doctor(cluster, "-o", "json", **who)
-    found: list[Raw] = json.loads(result.output)
-    assert result.exit_code == (1 if "problem" in [finding["level"] for finding in found] else 0)
-    return found
-
-
-def ills(cluster: Cluster, **who: Any) -> dict[str, str]:
-    """What is wrong, by what it is about."""
-    return {it["about"]: it["message"] for it in findings(cluster, **who) if it["level"] != "ok"}
-
-
-@contextmanager
-def there(cluster: Cluster, *objects: Raw) -> Iterator[None]:
-    if not objects:  # kubectl would take that for a mistake
-        yield
-        return
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-    cluster.run("apply", "-f", "-", stdin=text)
-    try:
-        yield
-    finally:
-        cluster.run("delete", "--ignore-not-found", "-f", "-", stdin=text)
-
-
-def an_installation(helm: Helm, *values: str, namespace: str = HOME, release: str = "trainop") -> list[Raw]:
-    words = [word for value in ("rbac.aggregate=false", *values) for word in ("--set", value)]
-    return helm.objects(*OWN, *words, namespace=namespace, release=release)
-
-
-@contextmanager
-def installed(cluster: Cluster, *objects: Raw, ready: int = 2) -> Iterator[None]:
-    """No controller makes pods of a Deployment here: the test says how many are ready."""
-    with there(cluster, *objects):
-        made = one(list(objects), "Deployment")["metadata"]
-        status = json.dumps({"status": {"replicas": 2, "readyReplicas": ready}})
-        which = ("deployment", made["name"], "-n", made["namespace"])
-        cluster.run("patch", *which, "--subresource=status", "--type=merge", "-p", status)
-        yield
-
-
-def a_lease(
-    name: str = "trainop", namespace: str = HOME, *, holder: str = "trainop-0_1", age: float = 0
-) -> Raw:
-    renewed = datetime.now(UTC) - timedelta(seconds=age)
-    # Of a duration that no test outlasts.
-    spec = {"holderIdentity": holder, "leaseDurationSeconds": 600}
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": spec | {"renewTime": renewed.strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
-    }
-
-
-def the_old_operator(*flags: str, replicas: int = 1) -> Raw:
-    labels = {"control-plane": "kubeflow-training-operator"}
-    container = {"name": "training-operator", "image": "old", "command": ["/manager", *flags]}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "training-operator", "namespace": "kubeflow", "labels": labels},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
 
 
 def test_where_nothing_is_installed_it_says_how_to_install(bare: Cluster) -> None:
@@ -288,107 +197,6 @@ def test_two_installations_that_serve_the_same_are_told(
     ):
         expected = f"team-b/second-trainop and {HOME}/trainop both serve {both}"
         assert ills(cluster).get("operator") == (expected if both else None)
-
-
-def test_the_v1_operator_is_told_as_long_as_it_serves_a_kind_of_ours(cluster: Cluster) -> None:
-    lease = a_lease(OLD_LEASE, "kubeflow")
-    with there(cluster, lease):
-        message = "the Kubeflow training operator holds its lease in namespace kubeflow"
-        assert ills(cluster)["rivals"] == message
-        with there(cluster, the_old_operator()):
-            [finding] = [it for it in findings(cluster) if it["about"] == "rivals"]
-            assert finding["message"].endswith("runs as deployment kubeflow/training-operator")
-            stop = "kubectl -n kubeflow scale deployment training-operator --replicas=0"
-            assert finding["remedy"].splitlines()[0] == stop
-        with there(cluster, the_old_operator("--enable-scheme=mpijob", "--enable-scheme=MXJob")):
-            assert "rivals" in ills(cluster)
-        for harmless in (
-            the_old_operator("--enable-scheme=mpijob", "--enable-scheme", "paddlejob"),
-            the_old_operator(replicas=0),
-        ):
-            with there(cluster, harmless):
-                assert "rivals" not in ills(cluster)
-    with there(cluster, a_lease(OLD_LEASE, "kubeflow", age=3600)):
-        assert "rivals" not in ills(cluster)
-
-
-def test_the_v1_operator_in_namespaces_that_ours_does_not_serve_is_nobodys_worry(
-    cluster: Cluster, helm: Helm
-) -> None:
-    ours = an_installation(helm, "namespaces={team-a}")
-    by_variable = the_old_operator()
-    [container] = by_variable["spec"]["template"]["spec"]["containers"]
-    container["env"] = [{"name": "KUBEFLOW_NAMESPACE", "value": "team-b"}]
-    with installed(cluster, *ours), there(cluster, a_lease()):
-        for elsewhere in (the_old_operator("--namespace=team-b"), by_variable):
-            with there(cluster, elsewhere):
-                assert "rivals" not in ills(cluster)
-        for here in (the_old_operator("--namespace=team-a"), the_old_operator()):
-            with there(cluster, here):
-                assert "rivals" in ills(cluster)
-    with there(cluster, by_variable):
-        assert "rivals" in ills(cluster), "whoever installs ours next is told"
-
-
-def test_kinds_that_are_left_to_the_v1_operator_are_not_looked_at(cluster: Cluster, helm: Helm) -> None:
-    ours, old = an_installation(helm, "enabledKinds={MXJob.kubeflow.org}"), "--enable-scheme=pytorchjob"
-    with there(cluster, the_old_operator(old), a_lease()):
-        assert "rivals" in ills(cluster)
-        with installed(cluster, *ours):
-            assert [it["about"] for it in findings(cluster)] == ["CRD MXJob", "operator", "rights", "leader"]
-
-
-def test_a_webhook_that_the_v1_operator_has_left_behind_is_told(cluster: Cluster) -> None:
-    service = {"name": "training-operator", "namespace": "kubeflow", "path": "/validate"}
-    rule = {"apiGroups": ["kubeflow.org"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"]}
-    hooks = [
-        {
-            "name": f"validator.{kind}.training-operator.kubeflow.org",
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "clientConfig": {"service": service},
-            "rules": [rule | {"resources": [f"{kind}s"]}],
-        }
-        for kind in ("tfjob", "mpijob")
-    ]
-    webhook = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": OLD_HOOK},
-    }
-    dead = f"no TFJob can be created or changed: {OLD_HOOK} asks an operator that does not answer"
-    with there(cluster, webhook | {"webhooks": hooks}):
-        assert ills(cluster)["webhook"] == dead
-        with there(cluster, the_old_operator("--enable-scheme=mpijob")):
-            assert ills(cluster)["webhook"] == dead
-        with there(cluster, the_old_operator()):
-            assert "webhook" not in ills(cluster)
-    with there(cluster, webhook | {"webhooks": hooks[1:]}):
-        assert "webhook" not in ills(cluster)
-
-
-def test_whoever_else_writes_the_status_of_jobs_is_named(cluster: Cluster) -> None:
-    template = {"spec": {"containers": [{"name": "tensorflow", "image": "busybox"}]}}
-    job: Raw = {
-        "apiVersion": "kubeflow.org/v1",
-        "kind": "TFJob",
-        "metadata": {"name": "mine", "namespace": "team-a"},
-        "spec": {"tfReplicaSpecs": {"Worker": {"template": template}}},
-    }
-    with there(cluster, job):
-        assert "rivals" not in ills(cluster)
-        words = (
-            "--subresource=status",
-            "--type=merge",
-            "-p",
-            '{"status": {"startTime": "2026-01-01T00:00:00Z"}}',
-        )
-        cluster.run("patch", "tfjob", "mine", "-n", "team-a", "--field-manager=somebody", *words)
-        assert ills(cluster)["rivals"] == "the status of tfjobs was lately written by somebody"
-    other = {**job, "spec": {**job["spec"], "runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}}
-    with there(cluster, other):
-        cluster.run("patch", "tfjob", "mine", "-n", "team-a", "--field-manager=somebody", *words)
-        assert "rivals" not in ills(cluster), "as the remedy says"
 
 
 def test_who_may_see_little_is_told_what_could_not_be_looked_at(

@@ -4,110 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from datetime import timedelta
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from trainop.api.spec import OurManager
 from trainop.crd import crd
+from trainop.doctor import rivals
+from trainop.doctor.findings import ASK, Finding
+from trainop.doctor.installation import Installation
+from trainop.doctor.leases import LEASES, age
 from trainop.engine import gang
 from trainop.errors import Gone, Refused
 from trainop.framework import Framework
 from trainop.kube.client import Client
-from trainop.kube.cluster import resource
 from trainop.kube.port import Raw, Resource
 from trainop.model import Settings
 from trainop.rights import Right, of_jobs, of_the_lease
 
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 DEPLOYMENTS = Resource("apps", "v1", "deployments")
-LEASES = Resource("coordination.k8s.io", "v1", "leases")
-HOOKS = Resource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
 REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews")
 
 OURS = "app.kubernetes.io/part-of=trainop"
 OLD = "control-plane=kubeflow-training-operator,app.kubernetes.io/part-of!=trainop"
-OLD_LEASE = "1ca428e5.training-operator.kubeflow.org"
-ENV = "KUBEFLOW_NAMESPACE"
-OLD_HOOK = "validator.training-operator.kubeflow.org"
-ASK = "ask someone who may see the whole cluster to run this"
-LONG_AGO = timedelta(minutes=10)
-"""Who has written nothing for so long is not at work."""
 RENEWED_WITHIN = 3.0
 """Seconds in which whoever leads renews its lease."""
-
-
-class Finding(NamedTuple):
-    level: Literal["ok", "warning", "problem"]
-    about: str
-    message: str
-    remedy: str = ""
-    """What to do, a line each: a sentence, or a command."""
-
-
-class Installation(NamedTuple):
-    """A Deployment of an operator: ours, or the old one, whose flags are called the same."""
-
-    namespace: str
-    name: str
-    replicas: int
-    ready: int
-    account: str
-    flags: tuple[str, ...]
-    confined: str = ""
-    """Namespaces that the environment names; flags go before it."""
-
-    @classmethod
-    def seen(cls, deployment: Raw) -> Installation:
-        pod = deployment["spec"]["template"]["spec"]
-        # Beside ours there may be one that a mesh or a policy has put there.
-        container = next((it for it in pod["containers"] if it["name"] == "operator"), pod["containers"][0])
-        return cls(
-            namespace=deployment["metadata"]["namespace"],
-            name=deployment["metadata"]["name"],
-            replicas=deployment["spec"].get("replicas", 1),
-            ready=deployment.get("status", {}).get("readyReplicas", 0),
-            account=pod.get("serviceAccountName", "default"),
-            flags=(*container.get("command", ()), *container.get("args", ())),
-            confined=next((it.get("value", "") for it in container.get("env", ()) if it["name"] == ENV), ""),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-    def values(self, flag: str) -> list[str]:
-        """Of a flag that may be repeated: `--flag=value`, or `--flag value`."""
-        pairs = zip(self.flags, (*self.flags[1:], ""), strict=True)
-        return [
-            word.partition("=")[2] if "=" in word else after
-            for word, after in pairs
-            if word.partition("=")[0] == flag
-        ]
-
-    def flag(self, name: str, default: str = "") -> str:
-        """The last one counts."""
-        return (self.values(name) or [default])[-1]
-
-    @property
-    def served(self) -> list[str]:
-        """Namespaces; empty: all of them."""
-        told = self.values("--namespace") or [self.confined]
-        return [name for words in told for name in words.split(",") if name]
-
-    def shares(self, other: Installation) -> list[str]:
-        """The namespaces that both serve."""
-        if self.served and other.served:
-            return sorted(set(self.served) & set(other.served))
-        return sorted(self.served or other.served) or ["every namespace"]
-
-    def serves(self, framework: Framework[Any]) -> bool:
-        kinds = self.values("--enable-scheme")
-        return not kinds or any(map(framework.gvk.is_called, kinds))
-
-    @property
-    def elects(self) -> bool:
-        return "--leader-elect" in self.flags
 
 
 async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> AsyncIterator[Finding]:
@@ -115,9 +37,9 @@ async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> Asyn
 
     What whoever asks may not see is a warning, and the rest is looked at all the same.
     """
-    installations, rivals, refusal = list[Installation](), list[Installation](), ""
+    installations, older, refusal = list[Installation](), list[Installation](), ""
     try:
-        installations, rivals = await _deployed(api, OURS), await _deployed(api, OLD)
+        installations, older = await _deployed(api, OURS), await _deployed(api, OLD)
     except Refused as error:
         refusal = str(error)
     kinds = []
@@ -136,12 +58,12 @@ async def examine(api: Client, frameworks: Mapping[Any, Framework[Any]]) -> Asyn
             yield await _rights(api, served, found)
             if found.elects:
                 yield await _leader(api, found)
-        async for finding in _old(api, rivals, kinds, installations):
+        async for finding in rivals.at_work(api, older, kinds, installations):
             yield finding
-        async for finding in _hook(api, rivals, kinds):
+        async for finding in rivals.asked(api, older, kinds):
             yield finding
     for framework in kinds:
-        async for finding in _writing(api, framework):
+        async for finding in rivals.writing(api, framework):
             yield finding
 
 
@@ -300,11 +222,11 @@ async def _leader(api: Client, found: Installation) -> Finding:
         )
     except Refused as error:
         return Finding("warning", "leader", f"you cannot read {where}: {error}", ASK)
-    holder, age = lease["spec"].get("holderIdentity") or "", _age(lease)
+    holder, old = lease["spec"].get("holderIdentity") or "", age(lease)
     if not holder:
         return Finding("problem", "leader", f"nobody leads: {where} was given back and not taken", look)
-    if age < timedelta(seconds=lease["spec"].get("leaseDurationSeconds") or 15):
-        seconds = max(0.0, age.total_seconds())  # clocks differ
+    if old < timedelta(seconds=lease["spec"].get("leaseDurationSeconds") or 15):
+        seconds = max(0.0, old.total_seconds())  # clocks differ
         return Finding("ok", "leader", f"{holder}, seen {seconds:.0f} s ago")
     if await _renewed(api, lease):
         return Finding("ok", "leader", f"{holder}, seen just now; your clock is ahead of its")
@@ -320,107 +242,3 @@ async def _renewed(api: Client, lease: Raw) -> bool:
         if again["spec"].get("renewTime") != lease["spec"].get("renewTime"):
             return True
     return False
-
-
-async def _old(
-    api: Client,
-    deployments: Iterable[Installation],
-    kinds: list[Framework[Any]],
-    ours: Collection[Installation],
-) -> AsyncIterator[Finding]:
-    """Whether the operator before us works on the same kinds: two of them undo each other's work."""
-    known = set()
-    for found in deployments:
-        known.add(found.namespace)
-        if ours and not any(map(found.shares, ours)):
-            continue
-        if found.replicas and any(map(found.serves, kinds)):
-            yield _rival(f"runs as deployment {found}", found.namespace, found.name, kinds)
-    try:
-        leases = (await api.list(LEASES, dict)).items
-    except Refused as error:
-        yield Finding("warning", "rivals", f"you cannot see who holds a lease: {error}", ASK)
-        return
-    for lease in leases:
-        where = lease["metadata"]["namespace"]
-        # Of one with a Deployment its flags tell more than its lease.
-        if (
-            lease["metadata"]["name"] == OLD_LEASE
-            and where not in known
-            and _age(lease) < timedelta(minutes=1)
-        ):
-            yield _rival(f"holds its lease in namespace {where}", where, "training-operator", kinds)
-
-
-async def _hook(
-    api: Client, deployments: Iterable[Installation], kinds: Iterable[Framework[Any]]
-) -> AsyncIterator[Finding]:
-    """Whether the API server asks the operator before us about jobs that it does not serve any more."""
-    left = [kind for kind in kinds if not any(old.replicas and old.serves(kind) for old in deployments)]
-    try:
-        hooks = (await api.get(HOOKS, "", OLD_HOOK, dict)).get("webhooks") or []
-    except Gone:
-        return
-    except Refused as error:
-        yield Finding("warning", "webhook", f"you cannot see who is asked about jobs: {error}", ASK)
-        return
-    asked = [rule for hook in hooks for rule in hook.get("rules") or ()]
-    if dead := [kind.kind for kind in left if any(_about(rule, kind) for rule in asked)]:
-        yield Finding(
-            "problem",
-            "webhook",
-            f"no {' or '.join(dead)} can be created or changed: {OLD_HOOK} asks an operator that does not answer",
-            f"kubectl delete validatingwebhookconfiguration {OLD_HOOK}\n"
-            "or, where it serves other kinds, take the entries for these from it",
-        )
-
-
-def _about(rule: Raw, kind: Framework[Any]) -> bool:
-    return kind.plural in rule["resources"] and bool({kind.group, "*"} & set(rule["apiGroups"]))
-
-
-def _rival(what: str, namespace: str, name: str, frameworks: Iterable[Framework[Any]]) -> Finding:
-    kinds = ", ".join(framework.kind for framework in frameworks)
-    stop = f"kubectl -n {namespace} scale deployment {name} --replicas=0"
-    otherwise = f"or let it serve other kinds than {kinds} only, with its --enable-scheme"
-    return Finding("problem", "rivals", f"the Kubeflow training operator {what}", f"{stop}\n{otherwise}")
-
-
-async def _writing(api: Client, framework: Framework[Any]) -> AsyncIterator[Finding]:
-    """Who else has lately been at work on this kind, whatever it is called."""
-    try:
-        jobs = (await api.list(resource(framework), dict)).items
-    except Gone:
-        return
-    except Refused as error:
-        if not framework.older:
-            yield Finding("warning", "rivals", f"you cannot see who writes {framework.plural}: {error}", ASK)
-        return
-    if writers := sorted(set(_writers(jobs))):
-        yield Finding(
-            "warning",
-            "rivals",
-            f"the status of {framework.plural} was lately written by {', '.join(writers)}",
-            "find out what it is, and stop it or set spec.runPolicy.managedBy on its jobs",
-        )
-
-
-def _writers(jobs: Iterable[Raw]) -> Iterator[str]:
-    """Who else has written a status not long ago, of a job that is ours to look after."""
-    for job in jobs:
-        policy = (job.get("spec") or {}).get("runPolicy") or {}
-        if policy.get("managedBy") not in (None, "", OurManager):
-            continue
-        for entry in job["metadata"].get("managedFields") or ():
-            lately = entry.get("time") and _since(entry["time"]) < LONG_AGO
-            if entry.get("subresource") == "status" and lately and entry.get("manager") != "trainop":
-                yield entry.get("manager") or "somebody"
-
-
-def _age(lease: Raw) -> timedelta:
-    renewed = lease["spec"].get("renewTime")
-    return _since(renewed) if renewed else timedelta.max
-
-
-def _since(moment: str) -> timedelta:
-    return datetime.now(UTC) - datetime.fromisoformat(moment)
