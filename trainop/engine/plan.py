@@ -75,7 +75,8 @@ def plan(framework: Framework[Any], job: Job[Any], world: World, settings: Setti
     if (oversize := pods.oversize(framework, job, members)) is not None:
         job = replace(job, problems=(oversize,))
     ready = gang.ready(settings, world)
-    started = replace(job, status=_started(framework, job, world, ready=ready))
+    status = _started(framework, job, world, ready=ready)
+    started = job if status is job.status else replace(job, status=status)
     places = roster.call(framework, started, members, world)
     scene = Scene(framework, started, world, settings, members, places, ready)
     for question in (_finished, _invalid, _suspended, _resumed, _decided, _out_of_limits):

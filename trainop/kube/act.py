@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -57,10 +57,12 @@ class _Foreign(Exception):
 
 
 async def act(
-    cluster: Cluster, framework: Framework[Any], job: Job[Any], actions: Iterable[Action]
+    cluster: Cluster, framework: Framework[Any], job: Job[Any], actions: Collection[Action]
 ) -> Outcome:
+    if not actions:
+        return Outcome()
     planned = sorted(actions, key=lambda action: not isinstance(action, DeletePod | DeleteService))
-    if not planned or not await _confirmed(cluster, framework, job, planned):
+    if not await _confirmed(cluster, framework, job, planned):
         return Outcome()
     hands = _Hands(cluster, framework, job)
     changed, errors = await _with_slow_start(planned, hands.do)

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from contextlib import aclosing
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
@@ -127,10 +126,9 @@ class Client:
         # A quiet kind has no bookmarks either: that the server has opened the stream is a sign of life, too.
         opened = msgspec.json.encode({"metadata": {"resourceVersion": since}})
         begun = b""
-        async with aclosing(self._session.listen(request, codec.accept, urlencode(query))) as pieces:
-            async for piece in pieces:
-                if not piece:
-                    yield Change("BOOKMARK", codec.one.decode(opened))
+        async with self._session.listening(request, codec.accept, urlencode(query)) as stream:
+            yield Change("BOOKMARK", codec.one.decode(opened))
+            while piece := await stream.read():
                 if not begun and piece.find(b"\n") == len(piece) - 1 > 0:
                     lines = [piece]  # as it mostly is; to take a piece apart costs as much as to read it
                 else:
@@ -145,8 +143,8 @@ class Client:
         when nothing was heard for a while: whoever follows has to ask again."""
         path, begun = what.path(namespace, name, subresource), b""
         request = Request("get", "GET", f"{what.plural}/{subresource}", path)
-        async with aclosing(self._session.listen(request, "*/*", urlencode(query))) as pieces:
-            async for piece in pieces:
+        async with self._session.listening(request, "*/*", urlencode(query)) as stream:
+            while piece := await stream.read():
                 *lines, begun = (begun + piece).split(b"\n")
                 for line in lines:
                     yield line.decode(errors="replace")
@@ -179,7 +177,8 @@ class Client:
     ) -> T:
         codec = _codec(shape)
         data = b"" if body is None else msgspec.json.encode(body)
-        await self._pressure.enter(request.namespace)
+        if not self._pressure.entered():
+            await self._pressure.enter(request.namespace)
         sent, code = time.monotonic(), 0
         try:
             answer = await self._session.ask(

@@ -27,9 +27,15 @@ class Pressure:
         self._cut_from = 0.0
         """Requests sent before this say nothing new: one overload is not to be answered many times."""
 
+    def entered(self) -> bool:
+        """At once, if there is room and nobody waits; otherwise `enter`."""
+        if self._waiting or self._in_flight >= int(self.limit):
+            return False
+        self._in_flight += 1
+        return True
+
     async def enter(self, namespace: str) -> None:
-        if self._in_flight < int(self.limit) and not self._waiting:
-            self._in_flight += 1
+        if self.entered():
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(namespace, deque()).append(turn)

@@ -44,13 +44,15 @@ class Recorder:
 
     def tell(self, framework: Framework[Any], job: Job[Any], events: Iterable[Event]) -> None:
         """Never waits and never fails: a job does not depend on who hears of it."""
+        about = None
         for event in events:
             message = _printable(event.message)
             name = _name(job, event, message)
             if event.story and not self._is_news(name):
                 continue
             try:
-                self._waiting.put_nowait(self._body(framework, job, event, name, message))
+                about = about or self._about(framework, job)
+                self._waiting.put_nowait(_body(framework, event, name, message, about))
             except asyncio.QueueFull:
                 self._dropped()
                 log.warning(
@@ -106,13 +108,13 @@ class Recorder:
             count = int(known.get("count") or 1) + 1
             await self._api.patch(EVENTS, namespace, name, {"count": count}, dict)
 
-    def _body(self, framework: Framework[Any], job: Job[Any], event: Event, name: str, message: str) -> Raw:
+    def _about(self, framework: Framework[Any], job: Job[Any]) -> Raw:
+        """What all events that are told of a job at once have in common."""
         now, namespace = rfc3339(self._clock()), job.namespace
         source = framework.manner.source or framework.controller
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": name, "namespace": namespace},
             "involvedObject": {
                 "apiVersion": framework.gvk.api_version,
                 "kind": framework.kind,
@@ -121,9 +123,6 @@ class Recorder:
                 "uid": job.uid,
                 "resourceVersion": job.resource_version,
             },
-            "type": event.type,
-            "reason": _printable(framework.manner.reason(event.reason)),
-            "message": message,
             "source": {"component": source},
             "reportingComponent": source,
             "reportingInstance": source,
@@ -131,6 +130,16 @@ class Recorder:
             "lastTimestamp": now,
             "count": 1,
         }
+
+
+def _body(framework: Framework[Any], event: Event, name: str, message: str, about: Raw) -> Raw:
+    return {
+        **about,
+        "metadata": {"name": name, "namespace": about["involvedObject"]["namespace"]},
+        "type": event.type,
+        "reason": _printable(framework.manner.reason(event.reason)),
+        "message": message,
+    }
 
 
 def _name(job: Job[Any], event: Event, message: str) -> str:

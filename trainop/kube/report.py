@@ -36,10 +36,12 @@ async def report(
     Events about children are told whatever becomes of the status: they have happened. The others only once the
     status that they speak of is stored, so that a pass which is dropped has told nothing.
     """
-    cluster.recorder.tell(framework, job, events.of_children(outcome.done, job.name))
-    cluster.recorder.tell(framework, job, events.of_failures(outcome.failed))
-    if any(isinstance(action, DeleteJob) for action in outcome.done):
-        cluster.listener.deleted(framework, job)
+    if outcome.done:
+        cluster.recorder.tell(framework, job, events.of_children(outcome.done, job.name))
+        if any(isinstance(action, DeleteJob) for action in outcome.done):
+            cluster.listener.deleted(framework, job)
+    if outcome.failed:
+        cluster.recorder.tell(framework, job, events.of_failures(outcome.failed))
     trouble = plan.trouble or outcome.trouble
     now = cluster.clock()
     status = blocked.told(plan.status, trouble, now)

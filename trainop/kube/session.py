@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from msgspec import Struct
 from trainop import __version__
 from trainop.errors import Unreachable, Usage
 from trainop.kube import answers
-from trainop.kube.connection import Answer
+from trainop.kube.connection import Answer, Connection
 from trainop.kube.credentials import Credentials
 from trainop.kube.http import Http, Server, address
 
@@ -80,8 +81,9 @@ class Session:
             raise answers.failure(str(request), answer.status, answer.body, answer.retry_after)
         return answer
 
-    async def listen(self, request: Request, accept: str, query: str) -> AsyncGenerator[bytes, None]:
-        """What comes, piece by piece; the first one is empty: the server has begun."""
+    @asynccontextmanager
+    async def listening(self, request: Request, accept: str, query: str) -> AsyncIterator[Connection]:
+        """An answer that has begun and comes piece by piece: whom to read from."""
         try:
             for last_try in (False, True):
                 who = await self._identity()
@@ -89,9 +91,7 @@ class Session:
                 async with way as (status, stream):
                     self._answered(request.verb, request.kind, status)
                     if status < 300:
-                        yield b""
-                        while piece := await stream.read():
-                            yield piece
+                        yield stream
                         return
                     if status != 401 or last_try:
                         answer = await stream.rest()

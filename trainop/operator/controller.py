@@ -214,7 +214,7 @@ class Controller:
             if wake_after is not None:
                 self.queue.add_after(key, wake_after)
         finally:
-            self.metrics.passed(key.gvk.kind, result, time.monotonic() - started)
+            self.metrics.reconcile.observe(time.monotonic() - started, key.gvk.kind, result)
 
 
 async def _at_most(seconds: float, wait: Awaitable[None], otherwise: str) -> None:

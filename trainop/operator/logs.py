@@ -9,13 +9,18 @@ import traceback
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 Format = Literal["text", "json"]
 
 
+class _Stderr(logging.StreamHandler[TextIO]):
+    def flush(self) -> None:
+        """It is written line by line."""
+
+
 def to_stderr(form: Format, level: str) -> None:
-    _to(logging.StreamHandler(sys.stderr), form, level)
+    _to(_Stderr(sys.stderr), form, level)
 
 
 def to_file(path: Path) -> None:

@@ -51,7 +51,7 @@ class Transitions:
                 begun = _begun(job, status)
                 if begun and condition.last_transition_time:
                     waited = (condition.last_transition_time - begun).total_seconds()
-                    metrics.submit_to_running.labels(framework.name).observe(max(0.0, waited))
+                    metrics.submit_to_running.observe(max(0.0, waited), framework.name)
             case ConditionType.SUCCEEDED:
                 metrics.successful.labels(*where).inc()
                 self._ended(framework, status, "succeeded")
@@ -62,7 +62,7 @@ class Transitions:
     def _ended(self, framework: Framework[Any], status: JobStatus, result: str) -> None:
         if status.start_time and status.completion_time:
             lasted = (status.completion_time - status.start_time).total_seconds()
-            self._metrics.run.labels(framework.name, result).observe(max(0.0, lasted))
+            self._metrics.run.observe(max(0.0, lasted), framework.name, result)
 
     def _log(self, job: Job[Any], message: str, reason: str) -> None:
         about = {
