@@ -132,8 +132,7 @@ async def operating(who: Account, folder: Path) -> AsyncIterator[None]:
 async def a_whole_life(stage: Stage) -> None:
     """Running, made larger, restarted, succeeded, cleaned up, deleted when its time is over."""
     decider, server = stage.cast.decider, stage.cast.server
-    policy = {"cleanPodPolicy": "All", "ttlSecondsAfterFinished": 1}
-    await stage.submit(policy=policy, **{server: {"restartPolicy": "ExitCode"}})
+    await stage.submit(policy={"cleanPodPolicy": "All"}, **{server: {"restartPolicy": "ExitCode"}})
     await stage.run_all()
     await stage.until_state("Running")
     await stage.edit({"runPolicy": {"schedulingPolicy": {"minAvailable": 1}}})
@@ -151,6 +150,8 @@ async def a_whole_life(stage: Stage) -> None:
     await stage.kubelet.run(name)
     await stage.until_state("Running")
     await stage.exit_all(decider)
+    await until_no_children(stage)  # a job that went first would take them with it
+    await stage.edit({"runPolicy": {"ttlSecondsAfterFinished": 0}})
     await until_gone(stage)
 
 
@@ -178,6 +179,10 @@ async def until_gone(stage: Stage) -> None:
         return False
 
     await stage.until(gone, "the end of the job's time to live")
+    await until_no_children(stage)
+
+
+async def until_no_children(stage: Stage) -> None:
     for kind in (PODS, SERVICES, GROUPS):
         await stage.until(lambda kind=kind: _none(stage, kind), f"no {kind.plural}")  # type: ignore[misc]
 
