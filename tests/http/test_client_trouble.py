@@ -167,6 +167,7 @@ async def test_a_write_that_waits_in_line_is_not_sent_when_its_fence_has_closed(
                 await refused
         await writer.get(PODS, "ns", "a", dict)
         await api.create(PODS, "ns", body, dict)
+        assert api._pressure.limit == pressure.MOST, "what was not sent says nothing of the server"
     assert asked[most:] == ["GET", "POST"]
 
 

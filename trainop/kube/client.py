@@ -179,7 +179,7 @@ class Client:
         data = b"" if body is None else msgspec.json.encode(body)
         if not self._pressure.entered():
             await self._pressure.enter(request.namespace)
-        sent, code = time.monotonic(), 0
+        sent = time.monotonic()
         try:
             answer = await self._session.ask(
                 request,
@@ -189,13 +189,12 @@ class Client:
                 fence=self._fence if data else None,
             )
             found = _decoded(codec.one, answer.body, request.path)
-            code = answer.status
+            self._pressure.answered(answer.status, sent)
             return found
         except ApiError as error:
-            code = error.code
+            self._pressure.answered(error.code, sent)
             raise
         finally:
-            self._pressure.answered(code, sent)
             self._pressure.leave()
 
 
